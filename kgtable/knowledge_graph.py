@@ -21,7 +21,7 @@ from kgtable.building.export import Tables, table_list, to_dataset, write_csv_fi
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
-from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError
+from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError, VocabularyIndexError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore, leased
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
+    from kgtable.index.graph_index import GraphIndex
     from kgtable.index.inferred.relations import TableRelations
     from kgtable.ontology.inferred_names import InferredNames
     from kgtable.programs.algebra import Program
@@ -59,14 +60,19 @@ PathLike: TypeAlias = Path | str
 # from the shell starts sooner.
 
 
-def _columns_beside(store: TripleStore, folder: Path) -> Callable[[str], ColumnSource | None]:
-    """The tables of an index column by column, as long as it holds what the store does."""
+def _columns_beside(
+    store: TripleStore, index: Callable[[], GraphIndex]
+) -> Callable[[str], ColumnSource | None]:
+    """The tables of an index column by column, as long as it is there and holds what the store does."""
 
     @cache
     def columns() -> Callable[[str], ColumnSource | None]:
         from kgtable.index.graph_index import indexed_columns
 
-        return indexed_columns(folder, store)
+        try:
+            return indexed_columns(index(), store)
+        except VocabularyIndexError:
+            return lambda id: None
 
     return lambda table: columns()(table)
 
@@ -121,7 +127,7 @@ class KnowledgeGraph:
             self._kept_asker = None
         store: TripleStore | None = self.__dict__.pop("store", None)
         for name in (
-            "catalogue", "ontology", "relations", "retrievers", "reader", "_programs", "sql_database",
+            "catalogue", "ontology", "relations", "retrievers", "index", "reader", "_programs", "sql_database",
         ):  # fmt: skip
             self.__dict__.pop(name, None)
         if store is not None:
@@ -314,7 +320,19 @@ class KnowledgeGraph:
         from kgtable.systems.methods import METHODS
 
         place = self.generation.index_path
-        return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place), METHODS)
+        material = Material(self.store, self.names, lambda: self.catalogue.tables, place, lambda: self.index)
+        return Retrievers(material, METHODS)
+
+    @cached_property
+    def index(self) -> GraphIndex:
+        """The search index, opened once for all that read it: it keeps some fifty files open.
+
+        Raises `VocabularyIndexError` where it is missing or damaged, and for a connected graph, which has none.
+        """
+        self._check_open()
+        from kgtable.index.graph_index import GraphIndex
+
+        return GraphIndex(self.generation.index_path)
 
     def ask(
         self,
@@ -478,7 +496,7 @@ class KnowledgeGraph:
         self._check_open()
         if self.endpoint is not None:
             return TableReader(self.store, self.names)
-        return TableReader(self.store, self.names, _columns_beside(self.store, self.generation.index_path))
+        return TableReader(self.store, self.names, _columns_beside(self.store, lambda: self.index))
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

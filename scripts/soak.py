@@ -11,6 +11,12 @@ libraries and fills caches. Exits with 1 on growth of more than a fifth and 30 M
 A store on disk grows with each write until the engine compacts it, so its size goes up and down: of the graph's
 folder the smallest sizes in the quarters are compared, hard links counted once. Now and then a copy of the newest
 version is compacted; the folder may hold at most `MOST_ROOM` times as much as that, and 128 MiB.
+
+Descriptors go up and down as well: a process has the files of the graph's index and store open while it uses
+them, and none after a build took their place. Their smallest numbers are compared too, and no process may have more
+than the files that one version of the graph had so far, and `SPARE`. The number of the graph's files goes up and down
+with the versions that are read: in the last quarter there must be a moment with at most `KEPT` times, and never more
+than `MOST_ROOM` times, those of one version.
 """
 
 from __future__ import annotations
@@ -42,8 +48,14 @@ MOST_ROOM = 8
 generation before, the writer's copy, the versions that are being read, and what was overwritten lately."""
 COMPACTIONS = 12
 """How often a copy of the store is compacted."""
-TROUGHS = ("MiB of the graph", "files of the graph")
-"""Figures that go up and down: their least values are compared."""
+SPARE = 32
+"""Descriptors of a process beside the files of one version of the graph: sockets, its log, leases, databases."""
+FILES = "files of the graph"
+KEPT = 3
+"""How many versions' files the folder of a graph may hold all the time: a build leaves the generation before that
+processes still read, until the next one, and the writer has its copy."""
+TROUGHS = ("of the graph", " descriptors")
+"""How the names of figures end that go up and down: their least values are compared."""
 
 TOKEN = "a token for this run"
 WORDS = (
@@ -94,6 +106,8 @@ class Soak:
         self.faults: Counter[str] = Counter()
         self.samples: list[dict[str, float]] = []
         self.compacted: list[float] = []
+        self.version_files = 0
+        self.beyond: dict[str, int] = {}
 
     def client(self, seed: int) -> None:
         """Send requests of all kinds until the end."""
@@ -160,6 +174,7 @@ class Soak:
     def sample(self) -> None:
         """Note memory, descriptors, processes and files."""
         found: dict[str, float] = defaultdict(float)
+        self.version_files = max(self.version_files, _files_of_a_version(self.kg))
         for pid, role in self.processes():
             try:
                 status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
@@ -172,9 +187,11 @@ class Soak:
             found[f"{role} MiB"] = max(found[f"{role} MiB"], memory / 1024)
             found[f"{role} descriptors"] = max(found[f"{role} descriptors"], descriptors)
             found[f"{role} processes"] += 1
+            if descriptors > self.version_files + SPARE:
+                self.beyond[role] = max(self.beyond.get(role, 0), descriptors)
         found["temporary files"] = len(_sizes(self.temporary))
         sizes = _sizes(self.kg)
-        found["files of the graph"] = len(sizes)
+        found[FILES] = len(sizes)
         found["MiB of the graph"] = sum(sizes.values()) / (1 << 20)
         self.samples.append(dict(found))
 
@@ -219,10 +236,17 @@ class Soak:
         for name in names:
             course = [sample.get(name, 0.0) for sample in self.samples]
             parts = [course[at * quarter : (at + 1) * quarter] or course for at in (1, 2, 3)]
-            second, third, last = map(min if name in TROUGHS else statistics.median, parts)
+            second, third, last = map(min if name.endswith(TROUGHS) else statistics.median, parts)
             print(f"{name:28} {second:12.1f} {third:9.1f} {last:9.1f} {max(course):9.1f}")
-            if last > 1.2 * second and last - second > (30 if "MiB" in name else 20):
+            if name != FILES and last > 1.2 * second and last - second > (30 if "MiB" in name else 20):
                 grown.append(name)
+        most = self.version_files + SPARE
+        print(f"descriptors of a process: at most {self.version_files} + {SPARE} = {most}")
+        files = [sample[FILES] for sample in self.samples]
+        print(f"{FILES}: {min(files[-quarter:]):.0f} at least in the last quarter, {max(files):.0f} at most")
+        if min(files[-quarter:]) > KEPT * self.version_files or max(files) > MOST_ROOM * self.version_files:
+            grown.append(FILES)
+        grown.extend(f"{role} descriptors ({count})" for role, count in sorted(self.beyond.items()))
         if self.compacted:
             sizes = self.compacted
             print(
@@ -231,6 +255,23 @@ class Soak:
             if max(sample["MiB of the graph"] for sample in self.samples) > MOST_ROOM * max(sizes) + 128:
                 grown.append("room for a compacted store")
         return grown
+
+
+def _files_of_a_version(kg: Path) -> int:
+    """How many files the largest version of a graph has that a process keeps open: of its index and of one store."""
+    versions = [0]
+    for generation in _paths(kg / "generations"):
+        index, *stores = (_paths(folder) for folder in (generation / "index", *_paths(generation)))
+        data = [sum(path.suffix == ".sst" for path in store) for store in stores]
+        versions.append(len(index) + max(data, default=0))
+    return max(versions)
+
+
+def _paths(folder: Path) -> list[Path]:
+    """What is in a folder; nothing where it is none, or gone meanwhile."""
+    with suppress(OSError):
+        return list(folder.iterdir())
+    return []
 
 
 def _sizes(folder: Path) -> dict[int, int]:

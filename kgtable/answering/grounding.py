@@ -8,7 +8,6 @@ Every result must be said.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -22,6 +21,7 @@ from kgtable.semantic_parsing.english import months, number_words, unit_named
 from kgtable.semantic_parsing.reading import MOST_TOKENS, Question
 from kgtable.semantic_parsing.relation_index import stems_of
 from kgtable.values.spoken import JOINT, spoken_number
+from kgtable.values.text import without_accents
 from kgtable.values.units import SCALE_POWERS, SCALE_WORDS, scale_name
 
 
@@ -32,8 +32,7 @@ def contains(text: str, part: str) -> bool:
 
 def plain(text: str) -> str:
     """Letters and digits of the text, without case and accents."""
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    return " ".join(re.findall(r"\w+", "".join(sign for sign in folded if not unicodedata.combining(sign))))
+    return " ".join(re.findall(r"\w+", without_accents(without_accents(text).casefold())))
 
 
 _CODE = r"US\$|(?-i:[A-Z]{3})|[$€£¥]"

@@ -27,6 +27,7 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion, CellPlace
 from kgtable.graph.table_content import TableContent
 from kgtable.retrieval.result import Retrieval
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval
+from kgtable.values.text import normal_form
 
 QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'", "“": '"', "”": '"'})
 DASHES = re.compile("[‐‑‒–—−]")
@@ -49,7 +50,7 @@ def normalized(text: str) -> str:
     >>> normalized("“Café – Live” (1999 version)[3]")
     'cafe - live'
     """
-    text = "".join(c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c) != "Mn")
+    text = "".join(c for c in normal_form("NFKD", text) if unicodedata.category(c) != "Mn")
     text = DASHES.sub("-", text.translate(QUOTES))
     while True:
         before = text

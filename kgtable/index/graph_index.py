@@ -552,12 +552,8 @@ class GraphIndex:
         return self._load(self.embedding)
 
 
-def indexed_columns(folder: Path, store: TripleStore) -> Callable[[str], TableColumns | None]:
-    """The tables of an index by id, column by column; none where it is missing or the store was changed since."""
-    try:
-        index = GraphIndex(folder)
-    except VocabularyIndexError:
-        return lambda id: None
+def indexed_columns(index: GraphIndex, store: TripleStore) -> Callable[[str], TableColumns | None]:
+    """The tables of an index by id, column by column; none where the store was changed since it was made."""
     places = {id: at for at, id in enumerate(index.corpus.table_ids)}
 
     def columns(id: str) -> TableColumns | None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from kgtable.tables.model import Column
 from kgtable.values.periods import is_temporal
-from kgtable.values.text import without_marks
+from kgtable.values.text import normal_form, without_marks
 
 LONGEST_NAME: Final = 100
 """Characters of a local name before it is cut and closed with a hash."""
@@ -147,9 +147,9 @@ def slug(text: str) -> str:
     """
     if len(text) <= LONGEST_NAME and _PLAIN_WORDS.fullmatch(text):
         return text.lower().replace(" ", "_")
-    text = unicodedata.normalize("NFC", without_marks(html.unescape(text)))
+    text = normal_form("NFC", without_marks(html.unescape(text)))
     text = " ".join(_BULLET.sub("", text).casefold().split())
-    text = unicodedata.normalize("NFC", text)
+    text = normal_form("NFC", text)
     encoded = "".join(map(_slug_character, text))
     if encoded[:1] == "-" or unicodedata.combining(encoded[:1] or "a"):
         encoded = _percent(encoded[0]) + encoded[1:]
@@ -163,7 +163,7 @@ def _camel(text: str, *, temporal: bool) -> str:
     text = _FOOTNOTE.sub(" ", text)
     text = _GREEK_SYMBOL.sub(lambda match: _GREEK_NAMES[match[1]], text)
     text = _AVERAGE.sub(" Average ", text)
-    text = unicodedata.normalize("NFKC", text.replace("№", "#").replace("´", "'"))
+    text = normal_form("NFKC", text.replace("№", "#").replace("´", "'"))
     text = _APOSTROPHE.sub("", text)
     text = _shorten_dates(text)
     if not temporal:
@@ -177,7 +177,7 @@ def _camel(text: str, *, temporal: bool) -> str:
     text = _LEADING_PERCENT.sub(" Percent ", text).replace("%", " InPercent ")
     text = "".join(f" {SYMBOLS[c]} " if c in SYMBOLS else c for c in text)
     words = _words(text) or _words(" ".join(unicodedata.name(c, "").title() for c in text if _is_sign(c)))
-    return unicodedata.normalize("NFC", "".join(word[0].title() + word[1:] for word in words))
+    return normal_form("NFC", "".join(word[0].title() + word[1:] for word in words))
 
 
 def _shorten_dates(text: str) -> str:

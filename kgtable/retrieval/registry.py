@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from math import inf
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
@@ -25,6 +25,9 @@ from kgtable.retrieval.result import Retriever, ScoredTriple
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, TableTexts, TriplesOf, write_schemas
 from kgtable.retrieval.triples import triples_of
 from kgtable.tables.linearize import TableFormat
+
+if TYPE_CHECKING:
+    from kgtable.index.graph_index import GraphIndex
 
 TABLES_REMEMBERED = 2_048
 
@@ -49,6 +52,7 @@ class Material:
     names: Namespaces
     tables: Callable[[], Iterable[str]]
     index_path: Path
+    open_index: Callable[[], GraphIndex]
     llm: LLM | None = None
     """What writes the schemas of `WRITTEN_SCHEMA`, and guides `hybrid`."""
 
@@ -60,6 +64,14 @@ class Material:
                 hint="Build the tables into a directory, or use the method hybrid.",
             )
         return self.store
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph's index, opened once for all that read it.
+
+        Raises `VocabularyIndexError` where it is missing or damaged.
+        """
+        return self.open_index()
 
     @cached_property
     def reader(self) -> TableReader:
@@ -137,10 +149,9 @@ def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
         from kgtable.retrieval.hybrid import IndexlessRetriever
 
         return IndexlessRetriever(material.store, material.names, llm=material.llm)
-    from kgtable.index.graph_index import GraphIndex
     from kgtable.retrieval.hybrid import HybridRetriever
 
-    return HybridRetriever(material.store, material.names, GraphIndex(material.index_path), llm=material.llm)
+    return HybridRetriever(material.store, material.names, material.index, llm=material.llm)
 
 
 Maker = Callable[["Retrievers", Choice], Retriever]

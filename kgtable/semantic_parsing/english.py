@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from kgtable.resources import PACKAGE
 from kgtable.text.words import is_empty_word
 from kgtable.text.words import stem as stemmed
+from kgtable.values.text import without_accents
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
 
@@ -220,10 +220,7 @@ def months() -> Mapping[str, int]:
 def fold(text: str) -> str:
     """Lower case without accents and possessive endings."""
     plain = _POSSESSIVE.sub("", text)
-    if not plain.isascii():
-        decomposed = unicodedata.normalize("NFKD", plain)
-        plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    return plain.casefold().replace("’", "'")
+    return without_accents(plain).casefold().replace("’", "'")
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ import time
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -92,18 +92,27 @@ def walk(paths: Sequence[Path | str]) -> Walk:
     """Every table file among the paths and below those that are folders, sorted by relative path.
 
     Hidden files are left out; a file of no known kind gives a notice; a folder reached twice (by a
-    link or a repeated argument) is read once; a directory of a graph is never input. Raises
-    `UsageError` for a path that does not exist.
+    link or a repeated argument) is read once; a directory of a graph is never input. Links are followed;
+    one notice tells of those in a folder that lead out of all the paths. Raises `UsageError` for a path
+    that does not exist.
     """
+    roots = tuple(os.path.realpath(path) for path in paths)
+    outside: list[tuple[str, str]] = []
     found: list[tuple[Path, str]] = []
     notices: list[Notice] = []
     unreadable: list[Path] = []
     seen: set[str] = set()
+
+    def leads_out(path: str, relative: str) -> None:
+        target = os.path.realpath(path)
+        if os.path.exists(target) and not any(_is_within(target, root) for root in roots):
+            outside.append((relative, sound_text(target)))
+
     for path in paths:
         root = Path(os.path.abspath(path))
         if not root.exists():
             raise UsageError(f"{path}: there is no such file or folder.", hint="Check the path.")
-        for file, relative in _below(root, notices, unreadable):
+        for file, relative in _below(root, notices, unreadable, leads_out):
             if str(file) not in seen:
                 seen.add(str(file))
                 found.append((file, relative))
@@ -117,6 +126,8 @@ def walk(paths: Sequence[Path | str]) -> Walk:
             kept.append((file, relative))
         elif problem:
             notices.append(Notice("skipped-file", problem, relative))
+    if outside:
+        notices.append(_notice_of_links(outside))
     return Walk(assign_ids(kept), tuple(notices), tuple(unreadable))
 
 
@@ -204,7 +215,26 @@ def _is_graph(folder: str) -> bool:
         return False
 
 
-def _below(root: Path, notices: list[Notice], unreadable: list[Path]) -> Iterator[tuple[Path, str]]:
+def _is_within(path: str, root: str) -> bool:
+    return path == root or path.startswith(os.path.join(root, ""))
+
+
+def _notice_of_links(outside: Sequence[tuple[str, str]]) -> Notice:
+    """Tells that links lead out of the folders: what they lead to was read like any other file."""
+    (first, target), count = outside[0], len(outside)
+    what = f"a link to {target}, outside the folder; it was followed"
+    if count > 1:
+        what += f", and so were {count - 1:,} more links that lead outside"
+    return Notice("outside-link", what, first)
+
+
+def _below(
+    root: Path,
+    notices: list[Notice],
+    unreadable: list[Path],
+    leads_out: Callable[[str, str], None],
+) -> Iterator[tuple[Path, str]]:
+    """The files below a folder, or the file itself; `leads_out` is called with each link."""
     if not root.is_dir():
         yield root, sound_text(root.name)
         return
@@ -227,10 +257,16 @@ def _below(root: Path, notices: list[Notice], unreadable: list[Path]) -> Iterato
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            if os.path.islink(inner := os.path.join(folder, name)):
+                leads_out(inner, sound_text(os.path.relpath(inner, root)))
         for name in sorted(names):
             if not name.startswith("."):
                 path = Path(folder, name)
-                yield path, sound_text(PurePosixPath(path.relative_to(root)).as_posix())
+                relative = sound_text(PurePosixPath(path.relative_to(root)).as_posix())
+                if _is_table_name(name) and os.path.islink(path):
+                    leads_out(str(path), relative)
+                yield path, relative
 
 
 def _distinct_relatives(found: list[tuple[Path, str]]) -> list[tuple[Path, str]]:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 from kgtable.resources import PACKAGE
+from kgtable.values.text import without_accents
 
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -30,8 +31,7 @@ def words(text: str) -> list[str]:
     ['luis', '1115', 'chart', 'positions', 'pet', 'type', '2.50']
     """
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text)
-        text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+        text = unicodedata.normalize("NFC", without_accents(text))
     plain = _POSSESSIVE.sub("", _CAMEL.sub(" ", text)).lower()
     found: list[str] = []
     for word in _WORD.findall(plain):

@@ -7,8 +7,10 @@ import datetime
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Literal
 
 _MARKS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=[)\]]))(?:\s?[¹²³⁴-⁹⁰ᵃ-ᶠ]{1,3}|\s?[*†‡§¶]{1,4}|\s?\[(?:\d{1,3}|[a-z]|note \d{1,3})\]){1,20}+\s*$",  # noqa: E501
@@ -29,6 +31,51 @@ def sound_text(text: str) -> str:
     'a\ufffdb'
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+_MOST_MARKS = 30
+"""Combining marks on a sign: more are parted, as the Stream-Safe Text Format of Unicode (UAX 15) parts them."""
+_PARTED_FROM = 200
+_JOINER = "\u034f"
+
+
+def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """The text in a normal form of Unicode; of a run of combining marks only 30 are put in order together.
+
+    Putting a run in order takes quadratic time: minutes for a cell of some hundred thousand marks.
+
+    >>> normal_form("NFC", "e\u0301")
+    'é'
+    """
+    if len(text) > _PARTED_FROM and not text.isascii():
+        text = "".join(_parted(text))
+    return unicodedata.normalize(form, text)
+
+
+def _parted(text: str) -> Iterator[str]:
+    marks = 0
+    for sign in text:
+        marks = marks + 1 if unicodedata.combining(sign) else 0
+        if marks > _MOST_MARKS:
+            yield _JOINER
+            marks = 1
+        yield sign
+
+
+def without_accents(text: str, form: Literal["NFD", "NFKD"] = "NFKD") -> str:
+    """The text decomposed, without its combining marks.
+
+    >>> without_accents("Ås, 5 m²")
+    'As, 5 m2'
+    """
+    if text.isascii():
+        return text
+    # What is dropped anyway goes first: marks in long runs would be put in order in quadratic time.
+    return _unmarked(unicodedata.normalize(form, _unmarked(text)))
+
+
+def _unmarked(text: str) -> str:
+    return "".join(sign for sign in text if not unicodedata.combining(sign))
 
 
 _STEERING = re.compile(

@@ -103,7 +103,7 @@ def test_index_and_graph_give_the_same_triples(
 def test_every_cell_of_a_table_is_the_same_by_whichever_method(
     index: GraphIndex, store: EmbeddedStore, names: Namespaces
 ) -> None:
-    material = Material(store, names, lambda: index.corpus.table_ids, Path())
+    material = Material(store, names, lambda: index.corpus.table_ids, Path(), lambda: index)
     whole = {triple[:3]: triple for id in index.corpus.table_ids for triple in material.triples_of(id)}
     found = {triple[:3]: triple for triple in everything(index, store, names, from_index=True) if triple.row}
     assert found

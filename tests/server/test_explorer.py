@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kgtable
+from kgtable.building.generations import GraphDirectory
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
@@ -344,3 +348,39 @@ def test_a_newer_version_takes_the_place_of_the_one_before(tmp_path: Path) -> No
         assert head["status"] == 200
         counts.append(len(os.listdir("/proc/self/fd")))
     assert max(counts[1:]) <= counts[0] + 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the descriptors that Linux lists")
+def test_whatever_is_asked_the_index_is_opened_once_and_closed_with_its_graph(tmp_path: Path) -> None:
+    tables, place = tmp_path / "tables", tmp_path / "kg"
+    shutil.copytree(PACKAGE / "samples", tables)
+    explorer = Explorer()
+    asked = {"op": "ask", "k": 50, "method": "hybrid"}
+    window = {"row": 0, "rows": 50, "around": (), "column": 0, "columns": 50, "across": ()}
+    jobs = (
+        {"op": "tables", "q": "saturn", "sort": "title", "offset": 0, "limit": 50},
+        {**asked, "question": "What is the diameter of Saturn?"},
+        {**asked, "question": "What is the average diameter of the planets?"},
+        {**asked, "op": "retrieve", "question": "diameter of Saturn"},
+        {"op": "table", "id": "planets", "find": "saturn", **window},
+    )
+    for number in range(3):
+        (tables / "more.csv").write_text(f"Year,Rain\n2020,{number}\n", encoding="utf-8")
+        kgtable.build(tables, place, embedding="none").close()
+        for opening in ({"open": {"directory": str(place)}}, {}):
+            for job in jobs:
+                head, _body = explorer.answer({**job, **opening}, b"", lambda head, content: None)
+                assert head["status"] == 200
+        counts = Counter(path for path in open_files() if path.startswith(str(place)) and "/index/" in path)
+        assert len(counts) > 20
+        assert set(counts.values()) == {1}
+        assert {Path(path).parent for path in counts} == {GraphDirectory(place).current().index_path}
+
+
+def open_files() -> list[str]:
+    """What the open descriptors of this process lead to."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that the folder was listed by
+            found.append(os.readlink(link))
+    return found

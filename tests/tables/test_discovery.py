@@ -92,6 +92,38 @@ def test_a_link_loop_ends(tmp_path: Path) -> None:
     assert [file.relative for file in find_files([tmp_path])] == ["a/t.csv"]
 
 
+def test_links_that_lead_outside_are_followed_and_told_in_one_notice(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere", "secret.csv", "more/u.csv", "side.json", "picture.png")
+    put(tmp_path / "tables", "a.csv", "side.csv")
+    for name in ("more", "secret.csv", "side.json", "picture.png"):
+        (tmp_path / "tables" / name).symlink_to(tmp_path / "elsewhere" / name)
+    (tmp_path / "tables" / "b.csv").symlink_to("a.csv")
+    (tmp_path / "tables" / "gone.csv").symlink_to(tmp_path / "gone")
+    found = walk([tmp_path / "tables"])
+    names = ["a.csv", "b.csv", "gone.csv", "more/u.csv", "secret.csv", "side.csv"]
+    assert [file.relative for file in found.files] == names
+    [told] = [notice for notice in found.notices if notice.code == "outside-link"]
+    assert told.path == "more"
+    assert told.message == (
+        f"a link to {tmp_path}/elsewhere/more, outside the folder; it was followed,"
+        " and so were 2 more links that lead outside"
+    )
+
+
+def test_links_that_lead_to_another_given_folder_and_links_that_are_given_are_not_told(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "p/a.csv", "q/b.csv", "r.csv")
+    (tmp_path / "p" / "b2.csv").symlink_to("../q/b.csv")
+    (tmp_path / "p" / "q").symlink_to("../q", target_is_directory=True)
+    (tmp_path / "to-p").symlink_to("p")
+    (tmp_path / "to-r.csv").symlink_to("r.csv")
+    given = [tmp_path / name for name in ("to-p", "q", "to-r.csv")]
+    assert not [notice for notice in walk(given).notices if notice.code == "outside-link"]
+    (tmp_path / "p" / "r.csv").symlink_to("../r.csv")
+    assert [notice.path for notice in walk(given[:2]).notices if notice.code == "outside-link"] == ["r.csv"]
+
+
 def test_a_pipe_is_never_opened(tmp_path: Path) -> None:
     put(tmp_path, "a.csv")
     os.mkfifo(tmp_path / "pipe.csv")

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
+import time
+import unicodedata
 from decimal import Decimal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,7 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.values.text import SPREADSHEET_DIGITS, number_text, sound_text, value_text
+from kgtable.values.text import (
+    SPREADSHEET_DIGITS,
+    normal_form,
+    number_text,
+    sound_text,
+    value_text,
+    without_accents,
+)
 
 
 @given(st.text(st.characters()))
@@ -66,3 +77,31 @@ def test_values_as_a_person_would_type_them(value: object, text: str) -> None:
 
 def test_a_whole_number_of_any_length() -> None:
     assert value_text(10**5000) == "1" + "0" * 5000
+
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_runs_of_marks_are_put_in_order_in_linear_time(form: Form) -> None:
+    text = "e" + "\u0301" * 300_000 + "\u0316" * 300_000
+    started = time.process_time()
+    found = normal_form(form, text)
+    assert time.process_time() - started < 5
+    assert found.replace("\u034f", "").count("\u0316") == 300_000
+    assert without_accents(text) == "e"
+    assert time.process_time() - started < 10
+
+
+def test_texts_with_few_marks_have_their_normal_form() -> None:
+    chosen = random.Random(5)
+    signs = [chr(code) for code in range(0x20, 0x3000)] + ["İ", "ß", "ｅ", "한"]
+    for _ in range(500):
+        text = "".join(chosen.choices(signs, k=chosen.randrange(400)))
+        for form in FORMS:
+            assert normal_form(form, text) == unicodedata.normalize(form, text)
+        plain = "".join(
+            sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign)
+        )
+        assert without_accents(text) == plain

@@ -7,7 +7,6 @@ marks and the printing of numbers (``1,000``, ``1000.0``) make no difference.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,6 +19,7 @@ from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
 from kgtable.index.postings import IntArray, Postings, ranges
 from kgtable.text.words import is_empty_word, stem
+from kgtable.values.text import without_accents
 
 KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
 """Words that make a header that of a key, and say nothing about what it is a key of."""
@@ -67,8 +67,7 @@ def header_words(text: str) -> tuple[str, ...]:
     ('sourc', 'airport', 'id')
     """
     parts = _CAMEL.sub(" ", text[:400].replace("IDs", "ID"))
-    plain = unicodedata.normalize("NFKD", parts).casefold()
-    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    plain = without_accents(without_accents(parts).casefold())
     found = [word for word in _WORD.findall(plain) if not is_empty_word(word) or word in KEY_WORDS]
     return tuple(dict.fromkeys(word if word in KEY_WORDS else stem(word) for word in found))
 

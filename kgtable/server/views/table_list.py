@@ -282,13 +282,12 @@ def _listed(
     }
 
 
-@lru_cache(maxsize=2)
 def graph_index(graph: KnowledgeGraph) -> GraphIndex | None:
-    """The index of a graph on this disk, opened for the pages; None where there is none."""
+    """The index of a graph on this disk; None where there is none."""
     if graph.endpoint is not None:
         return None
     try:
-        return GraphIndex(graph.generation.index_path)
+        return graph.index
     except (KgtableError, OSError):  # a graph that was written without one
         return None
 
@@ -296,4 +295,3 @@ def graph_index(graph: KnowledgeGraph) -> GraphIndex | None:
 def forget_tables() -> None:
     """Drop the caches of a graph that is closed."""
     _titled.cache_clear()
-    graph_index.cache_clear()

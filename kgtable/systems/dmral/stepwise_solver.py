@@ -22,7 +22,6 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, read_program, relations_of
 from kgtable.answering.prompting import one_line
 from kgtable.errors import KgtableError, MissingExtraError
-from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.algebra import Program, tables_of
@@ -334,7 +333,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     return CoverageRetriever(
         material.on_disk("dmral"),
         material.names,
-        GraphIndex(material.index_path),
+        material.index,
         TableRelations.open(material.index_path),
         options,
         llm=material.llm,

@@ -27,7 +27,6 @@ from kgtable.errors import (
     MissingExtraError,
     QueryError,
 )
-from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import PassageIndex
 from kgtable.llm.protocol import LLM, Message, OnText, Request
 from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
@@ -410,8 +409,10 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material = retrievers.material
     material.on_disk("documents")
     options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
-    index, passages = GraphIndex(material.index_path), PassageIndex(material.index_path)
-    return DocumentRetriever(retrievers.get("hybrid"), index, passages, options.recall, material.triples_of)
+    passages = PassageIndex(material.index_path)
+    return DocumentRetriever(
+        retrievers.get("hybrid"), material.index, passages, options.recall, material.triples_of
+    )
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:

@@ -26,7 +26,6 @@ from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import ContentRow, TableContent
 from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
-from kgtable.index.graph_index import GraphIndex
 from kgtable.resources import cache_folder
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
 from kgtable.retrieval.registry import Choice, Material, Method, Retrievers, require_range
@@ -316,17 +315,13 @@ def _labels(material: Material) -> Callable[[str], Sequence[str]]:
     if not isinstance(material.store, EmbeddedStore):
         return plain_labels
 
-    @cache
-    def index() -> GraphIndex:
-        return GraphIndex(material.index_path)
-
-    return lambda question: extract_labels(question, index())
+    return lambda question: extract_labels(question, material.index)
 
 
 def _embedder(material: Material, name: str | None) -> Embedder | None:
     """The embedding that is named, or that of the graph's index."""
     if name is None and isinstance(material.store, EmbeddedStore):
-        name = GraphIndex(material.index_path).embedding
+        name = material.index.embedding
     return embedder_or_lexical(name or DEFAULT)
 
 
@@ -369,7 +364,7 @@ def _table_keys(material: Material) -> Callable[[str], str | None]:
 
     @cache
     def keys() -> dict[str, str]:
-        if not GraphIndex(material.index_path).describes(store):
+        if not material.index.describes(store):
             return {}
         catalogue = Catalogue.load(material.index_path.parent / "catalogue.sqlite")
         return {

@@ -6,7 +6,6 @@ Totals are known by what they are called and by what they add up to.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,6 +17,7 @@ from kgtable.tables.layout.header import HeaderRows, filled
 from kgtable.tables.model import Grid, Row
 from kgtable.values.dates import parse_date
 from kgtable.values.numbers import NumberStyle, parse_number
+from kgtable.values.text import without_accents
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
 
@@ -156,8 +156,7 @@ def _take_back_gaps(
 
 def _sortable(label: str) -> str:
     """A label as lists are ordered: without accents and case."""
-    letters = unicodedata.normalize("NFD", label.casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return without_accents(label.casefold(), "NFD")
 
 
 def _same_letter(labels: Sequence[str]) -> bool:
