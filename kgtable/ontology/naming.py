@@ -12,6 +12,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -64,11 +65,15 @@ def predicate_name(path: Sequence[str], index: int) -> str:
     >>> predicate_name(["12/9/2013"], 1), predicate_name(["Δ in %"], 1), predicate_name([""], 1)
     ('in1292013', 'hasDeltaInPercent', 'hasValue2')
     """
+    return _local_name(tuple(path)) or f"hasValue{index + 1}"
+
+
+@lru_cache(maxsize=20_000)
+def _local_name(path: tuple[str, ...]) -> str:
+    """The name by the header's texts; empty where they hold no letter or figure."""
     temporal = is_temporal(path)
     local = _camel(" ".join(map(without_marks, map(html.unescape, path))), temporal=temporal)
-    if not local:
-        return f"hasValue{index + 1}"
-    return _bounded(("in" if temporal else "has") + local)
+    return _bounded(("in" if temporal else "has") + local) if local else ""
 
 
 def predicate_names(columns: Iterable[Column]) -> tuple[str, ...]:

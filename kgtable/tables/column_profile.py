@@ -223,15 +223,17 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
         if column.index in halves and texts and all(map(_FULL_CLOCK.fullmatch, texts)):
             style = replace(style, is_clock=True, is_duration=False)
         converted = label_pairs or converted_unit(column.path[-1] if column.path else "") is not None
-        numbers = replace(
-            style.numbers, decimal_comma=table_comma if comma is None else comma, converted=converted
+        numbers = style.numbers
+        marked = numbers.letter_marks or bool(
+            (defined and _has_defined_letters(texts, defined)) or (flagged and _prints_flags_alone(texts))
         )
-        if defined and not numbers.letter_marks and _has_defined_letters(texts, defined):
-            numbers = replace(numbers, letter_marks=True)
-        if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
-            numbers = replace(numbers, letter_marks=True)
-        if letters := _letters_of_column(texts, explained):
-            numbers = replace(numbers, letters=letters)
+        numbers = replace(
+            numbers,
+            decimal_comma=table_comma if comma is None else comma,
+            converted=converted,
+            letter_marks=marked,
+            letters=_letters_of_column(texts, explained) or numbers.letters,
+        )
         styles.append(replace(style, numbers=numbers, date_order=order or table_order))
     return tuple(styles)
 

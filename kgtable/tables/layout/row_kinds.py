@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import Look, Profile, blank, is_money_or_scale, look
@@ -203,6 +204,7 @@ class Totals:
     first: dict[int, int] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=20_000)
 def is_named_total(label: str) -> bool:
     """Whether a label says that its row is a total.
 
