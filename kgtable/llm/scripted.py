@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -151,6 +152,15 @@ class Received:
     body: Mapping[str, Any]
 
 
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that went away before its reply was sent."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class ScriptedServer:
     """The server, running in a thread between `__enter__` and `__exit__`; `requests` are those it got."""
 
@@ -159,8 +169,7 @@ class ScriptedServer:
         self._lock = threading.Lock()
         self.closing = threading.Event()
         self.requests: list[Received] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"owner": self}))
-        self._server.daemon_threads = True
+        self._server = _Listener(("127.0.0.1", 0), type("Handler", (_Handler,), {"owner": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property

@@ -6,6 +6,7 @@ import calendar
 import datetime
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST = 60
@@ -92,6 +93,7 @@ _COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
 
+@lru_cache(maxsize=16_384)
 def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
     """The date, month, date-time or time of day that is the whole of `text`, or None.
 

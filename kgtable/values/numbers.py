@@ -248,6 +248,7 @@ _MARK = re.compile(
     r"(?:\[[^\[\]]{1,20}\]|[*†‡§¶#^=]|(?<=^\d)\.|(?<=^\d\d)\."
     r"|(?<=[\d)%])[¹²³⁴-⁹⁰ᵃ-ᶻ]|(?<=[\d)%]) ?\([a-z]\)| \( [a-z] \))$"
 )
+_FIGURES = frozenset("0123456789")
 _NUMBERED_MARK = re.compile(r"(?<=[\d)%]) ?\( ?\d{1,2} ?\)$")
 _LETTER_MARK = re.compile(r"(?<=\d) ?[A-Za-z]$|(?<=\d) [a-z]{2}$")
 _DOUBLED = re.compile(r"([^()]*)\( ?([^()]*?) ?\)( ?%)?")
@@ -377,6 +378,8 @@ def _strip_marks(text: str, style: NumberStyle) -> tuple[str, tuple[str, ...]]:
     marks: list[str] = []
     if text.startswith("=") and text[1:].isdecimal():
         return text[1:], ("=",)
+    if text[-1:] in _FIGURES:  # most texts: no mark ends in a figure
+        return text, ()
     while (match := _MARK.search(text)) or (style.numbered_marks and (match := _NUMBERED_MARK.search(text))):
         if match[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹" and re.search(r"(?:^|[^\d.,])10[⁰¹²³⁴-⁹]*$", text[: match.start()]):
             break
