@@ -422,7 +422,7 @@ def _leaves_blank_rows_out(found: Interpretation) -> str:
     return "" if named else f"Rows without {target.name} are not counted."
 
 
-def _seldom_counted(found: Interpretation) -> str:
+def _distinct_for_how_often(found: Interpretation) -> str:
     """*Most often* counts how often, and not how many different things there are."""
     op, cues = found.best.candidate.op, found.question.cues
     counted = found.op == "group_extreme" and "distinct" in op
@@ -471,7 +471,7 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _best_of_what,
     _amount_for_a_thing,
     _adds_up_columns,
-    _seldom_counted,
+    _distinct_for_how_often,
     _one_of_several_together,
     _compares_without_or,
     _counts_one_list,

@@ -29,7 +29,7 @@ def _money() -> frozenset[str]:
     return words_of_type("money")
 
 
-def one_row(found: Interpretation) -> bool:
+def _one_row(found: Interpretation) -> bool:
     """Whether a condition of the program leaves one row alone."""
     return any(condition.size == 1 for condition in found.best.candidate.conditions)
 
@@ -47,7 +47,9 @@ def _units_apart(found: Interpretation) -> str:
     if computed and all(value.unit is not None and value.unit not in NO_UNIT for value in found.said):
         return ""  # amounts of several currencies have no sum: those of these rows are of one
     return (
-        "The rows have units of their own." if said and found.op in _AGGREGATED and not one_row(found) else ""
+        "The rows have units of their own."
+        if said and found.op in _AGGREGATED and not _one_row(found)
+        else ""
     )
 
 
@@ -80,7 +82,7 @@ def _money_for_a_number(found: Interpretation) -> str:
     if found.question.wh != "how_many" or read is None or found.op not in _OF_ONE_COLUMN:
         return ""
     shown = {value.unit for value in found.said if value.unit is not None}
-    if shown and one_row(found):
+    if shown and _one_row(found):
         money = any(unit.startswith("CCY_") for unit in shown)
     else:
         money = bool(read.aspects & _money()) or any((unit or "").startswith("CCY_") for unit in read.units)
