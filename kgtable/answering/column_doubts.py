@@ -122,6 +122,33 @@ def _another_measure_named(found: Interpretation) -> str:
     return f"The question names {named[0]}, which was not read." if named else ""
 
 
+def _part_of_a_title(found: Interpretation) -> str:
+    """*How much of what the car park took* names the table "Car park", and not its column "Cars"."""
+    view = found.target or found.best.candidate.measure
+    question, titled = found.question, found.source.title
+    if view is None or found.op.startswith("count"):
+        return ""
+    mask = found.source.link(view).mask
+    if not mask or mask & ~titled or mask & question.head:
+        return ""
+    before_another = titled & ~mask & mask << 1
+    return f"The question does not ask for {view.name}." if before_another else ""
+
+
+def _one_word_for_two(found: Interpretation) -> str:
+    """*Less entry than planned* names "Entry planned" alone, and not "Bus planned" beside it."""
+    if not found.op.startswith("change"):
+        return ""
+    read = [view for view in found.source.columns if view.ref in found.read and view.measure]
+    masks = [found.source.link(view).mask for view in read]
+    shared = [
+        view.name
+        for view, mask in zip(read, masks, strict=True)
+        if mask and any(mask != other and not mask & ~other for other in masks)
+    ]
+    return f"The question does not name {shared[0]}." if shared else ""
+
+
 def _in_title(found: Interpretation, view: ColumnView) -> int:
     """The tokens that the title says, and the header only in another form: *escape rooms* and "Escaped"."""
     words = view.name.lower().split()
@@ -369,6 +396,8 @@ COLUMN_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _key_for_a_name,
     _another_column_named,
     _another_measure_named,
+    _part_of_a_title,
+    _one_word_for_two,
     _verb_of_the_measure,
     _time_of_something_else,
     _text_for_a_number,

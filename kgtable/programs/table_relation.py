@@ -295,7 +295,7 @@ class ColumnReader:
         runs = (
             len(integers) >= max(4, 0.75 * len(texts))
             and set(steps) <= {0, 1}
-            and 2 * sum(steps) > len(steps)
+            and (2 * sum(steps) > len(steps) or (integers[0] >= 100 and sum(steps) >= 4))
         )
         ascends = len(integers) == len(texts) >= 6 and min(steps) > 0 and integers[0] >= 100
         if (

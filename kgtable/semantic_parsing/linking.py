@@ -51,7 +51,7 @@ class Links(CellConditions, LimitConditions):
     def _heads(self) -> int:
         """The tokens of periods that measures are headed by, with the words between them."""
         named = Question._all(
-            mention.mask
+            mention.mask & link.mask  # of "March 2023" a column 2023 is headed by the year alone
             for mention in self.question.times
             for view, link in zip(self.index.columns, self.columns, strict=True)
             if view.measure and link.exact and link.mask & mention.mask
