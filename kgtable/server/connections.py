@@ -11,6 +11,7 @@ import ipaddress
 from collections import Counter
 from typing import Any, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from kgtable.server.direct import Sender, ShortQueries, ShortQuery
@@ -20,6 +21,8 @@ from kgtable.server.workers.messages import Problem, busy
 
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is read and thrown away, so that the client sees the answer."""
+_FRAMING = (b"content-length", b"transfer-encoding")
+"""The headers of a request that has a body."""
 MOST_DRAINED = 1 << 20
 """A connection whose refused body is longer than this is closed, not kept for the next request."""
 
@@ -60,7 +63,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     Short queries are answered by `direct`, where there is one: `_short` is the one under way, `_behind` what
     came after it, `_early` a result for the request that is parsed now. `_rest` is the timer that ends a
-    connection at rest since `_rested`.
+    connection at rest since `_rested`. `_skipped` is whether the parser has skipped a body that is to be read,
+    `_resuming` whether another parser is being told of it.
     """
 
     limits: ConnectionLimits
@@ -76,6 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._draining = False
         self._peer: str | None = None
         self._refusal: Problem | None = None
+        self._skipped = self._resuming = False
         self.block = b""
         self.sender: Sender | None = None
         self.ending = False
@@ -209,7 +214,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         self._advanced = False
-        super().data_received(data)
+        self._feed(data)
         if not self._advanced:
             self._quiet += len(data)
         else:  # a head may have begun in this data with a line that does not end
@@ -224,8 +229,37 @@ class BoundedProtocol(HttpToolsProtocol):
         elif self._head and self._late is None and (self._begun or not self._advanced):
             self._await_head()
 
+    def _feed(self, data: bytes) -> None:
+        """Parse; a request that offers another protocol, as Java's clients do with HTTP/2, is read as any other.
+
+        httptools stops after the head of such a request and takes its body for the other protocol.
+        """
+        self._unset_keepalive_if_required()
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+                return
+            except httptools.HttpParserUpgrade as stop:
+                data = data[stop.args[0] :]
+                if self._skipped:
+                    self._resume()
+
+    def _resume(self) -> None:
+        """Begin another parser with the body of the request whose head was read."""
+        framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in _FRAMING]
+        self._skipped, self._resuming = False, True
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
+        self._resuming = False
+
     def on_message_begin(self) -> None:
         """Note that a request begins."""
+        if self._resuming:
+            return
         super().on_message_begin()
         self._begun, self._advanced, self._size = True, True, 0
         if self._early is not None:
@@ -234,6 +268,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the address."""
+        if self._resuming:
+            return
         super().on_url(url)
         if len(self.url) > self.limits.url_bytes:
             detail = f"The address is longer than {self.limits.url_bytes:,} bytes."
@@ -241,6 +277,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take one header; trailers are counted and dropped."""
+        if self._resuming:
+            return
         self._size += len(name) + len(value) + 4
         if self._size > self.limits.head_bytes or len(self.headers) >= self.limits.headers:
             self._give_up(_too_large(self.limits))
@@ -249,12 +287,15 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Take a complete head; a body that may follow is read to its end, or the connection closed."""
+        if self._resuming:
+            return
         self._head, self._advanced = False, True
         self._disarm()
         if len(self.pipeline) >= self.limits.pipelined:
             self._give_up(Problem("busy", "Too many requests are waiting in this connection."))
         super().on_headers_complete()
-        if any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers):
+        if any(name in _FRAMING for name, _ in self.headers):
+            self._skipped = self.parser.should_upgrade() and (b"content-length", b"0") not in self.headers
             self.cycle.transport = cast(asyncio.Transport, _LingeringTransport(self.transport, self))
 
     def on_body(self, body: bytes) -> None:
@@ -264,6 +305,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Note the end of a request."""
+        if self._skipped:
+            return
         self._head, self._begun, self._advanced = True, False, True
         self.cycle.more_body = False
         super().on_message_complete()

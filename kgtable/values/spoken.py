@@ -21,8 +21,10 @@ _SIGNS = {
 
 _LABELS = {
     "CCY_USD": "US dollar", "CCY_GBP": "pound sterling", "CCY_CNY": "yuan renminbi", "MI": "mile", "NUM": "",
-    "UNITLESS": "", "DECADE": "decade", "PERCENT": "percent",
+    "UNITLESS": "", "DECADE": "decade", "PERCENT": "percent", "LB": "pound", "OZ": "ounce",
 }  # fmt: skip
+_SYMBOLS = {"LB": "lb"}
+"""Where QUDT's symbol is not the one in use."""
 _PLURALS = {"pound sterling": "pounds sterling", "foot": "feet", "inch": "inches", "euro": "euros"}
 _SAME = re.compile(r"(?:yen|yuan|renminbi|won|baht|rand|ringgit|dong|hertz|siemens|lux|percent|s)$")
 _SPOKEN_IN_FULL = frozenset({"YR", "MO", "WK", "DAY", "HR", "MIN", "SEC", "DECADE"})
@@ -73,8 +75,8 @@ def _plural(name: str) -> str:
 def unit_symbol(unit: str | None) -> str:
     """The sign or short word that stands beside a number; empty where there is none to say.
 
-    >>> unit_symbol("CCY_EUR"), unit_symbol("CCY_CAD"), unit_symbol("KiloW-HR"), unit_symbol("MIN")
-    ('€', 'CAD', 'kWh', 'minutes')
+    >>> unit_symbol("CCY_EUR"), unit_symbol("CCY_CAD"), unit_symbol("KiloW-HR"), unit_symbol("MIN"), unit_symbol("LB")
+    ('€', 'CAD', 'kWh', 'minutes', 'lb')
     """
     if unit is None or unit in _UNNAMED:
         return ""
@@ -87,7 +89,8 @@ def unit_symbol(unit: str | None) -> str:
     known = units().get(unit)
     if known is None:
         return unit
-    return known.symbol.replace("W·h", "Wh").strip() or unit_name(unit, plural=True)
+    symbol = _SYMBOLS.get(unit, known.symbol)
+    return symbol.replace("W·h", "Wh").strip() or unit_name(unit, plural=True)
 
 
 def spoken_number(

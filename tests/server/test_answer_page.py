@@ -101,6 +101,19 @@ def test_the_proof_stands_beside_the_answer(browser: Browser) -> None:
         browser.resize(1280, 900)
 
 
+def test_on_a_phone_the_cell_that_answers_is_in_sight(browser: Browser) -> None:
+    browser.resize(390, 850)
+    try:
+        ask(browser, AMBIGUOUS, "$371.8 million")
+        cell = browser.find('#tables [data-cell="4,2"][data-cite="1"]')
+        assert cell.text == "371.8"
+        box = browser.find('[data-table="norrvik-income-statement"] .scroll').rect
+        assert cell.rect["x"] >= box["x"]
+        assert cell.rect["x"] + cell.rect["width"] <= box["x"] + box["width"]
+    finally:
+        browser.resize(1280, 900)
+
+
 def test_the_answer_is_copied_and_shared(browser: Browser) -> None:
     ask(browser, LABORATORY, "€812.4 million")
     copied = "navigator.clipboard.writeText = async (text) => void (window.copied = text)"

@@ -26,6 +26,16 @@ def test_info_counts(exploring: Running) -> None:
     assert "without a language model" in info["summary"]
 
 
+def test_every_example_finds_something_whatever_the_folder_is(exploring: Running) -> None:
+    examples = get(exploring, "dataset")["examples"]
+    assert len(examples) > 5
+    for example in examples:
+        found = exploring.query(example["query"], "text/csv, application/n-triples;q=0.9")
+        assert found.status_code == 200, example["title"]
+        assert len(found.text.splitlines()) > 1, example["title"]
+        assert "data:" not in example["query"]  # a row of one folder is none of another's
+
+
 def test_suggestions_are_questions_that_verify(exploring: Running) -> None:
     questions = get(exploring, "suggestions")["questions"]
     assert len(questions) == len(set(questions)) == 4

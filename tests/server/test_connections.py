@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 
+import httpx
 import pytest
 
 from kgtable.server.options import ConnectionLimits, ServerSettings
@@ -179,3 +181,43 @@ def test_a_client_that_is_gone_while_its_connection_lingers_is_no_error(
     assert status(sent(bounded, head)) == 401
     assert gone
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAA\r\n"
+"""What Java's client sends with its first request, to change to HTTP/2."""
+
+
+def written(word: str, *headers: bytes, chunked: bool = False) -> tuple[bytes, bytes]:
+    """The head and the body of an update."""
+    body = f'INSERT DATA {{ <urn:upgrade> <urn:word> "{word}" }}'.encode()
+    framing = b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: %d\r\n" % len(body)
+    head = (
+        b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-update\r\n" + framing
+    )
+    sent_body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+    return head + b"".join(headers) + b"\r\n", sent_body
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_write_that_offers_another_protocol_is_written(
+    bounded: Running, chunked: bool, apart: bool
+) -> None:
+    word = f"{'chunked' if chunked else 'sized'}-{'apart' if apart else 'together'}"
+    token = f"Authorization: Bearer {TOKEN}\r\n".encode()
+    refused = written("refused", UPGRADE, chunked=chunked)
+    accepted = written(word, UPGRADE, token, chunked=chunked)
+    again = written(f"{word}-again", token, b"Connection: close\r\n", chunked=chunked)
+    parts = [*refused, *accepted, *again] if apart else [b"".join(refused), b"".join([*accepted, *again])]
+    answers = sent(bounded, *parts, pause=0.3)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answers) == [b"401", b"204", b"204"]
+    asked = {"query": "SELECT ?word { <urn:upgrade> <urn:word> ?word }", "format": "csv"}
+    found = httpx.get(bounded.sparql, params=asked).text.split()[1:]
+    assert {word, f"{word}-again"} <= set(found)
+    assert "refused" not in found
+
+
+def test_requests_behind_one_that_offers_another_protocol_are_answered(bounded: Running) -> None:
+    last = HEAD + b"Connection: close\r\n\r\n"
+    answers = sent(bounded, HEAD + UPGRADE + b"\r\n" + HEAD + UPGRADE + b"Content-Length: 0\r\n\r\n" + last)
+    assert answers.count(b"HTTP/1.1 200") == 3

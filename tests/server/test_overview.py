@@ -82,6 +82,19 @@ def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) ->
     assert found["examples"][0]["query"]
 
 
+def test_units_are_called_what_people_call_them(opened: KnowledgeGraph) -> None:
+    said = {
+        unit["name"]: (unit["label"], unit["symbol"])
+        for unit in overview.unit_list(opened, {}, silent)["units"]
+    }
+    assert said["CCY_USD"] == ("US dollar", "$")
+    assert said["UNITLESS"] == ("Plain number", "")
+    assert said["KiloM"] == ("Kilometre", "km")
+    page = overview.unit_facts(opened, opened.names.prefixes["unit"] + "CCY_USD")
+    assert page is not None
+    assert (page["label"], page["symbol"]) == ("US dollar", "$")
+
+
 def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     for operation in (overview.info, overview.dataset, overview.classes):
         json.dumps(operation(hostile_graph, {}, silent))

@@ -223,7 +223,7 @@ async function show(answer) {
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
-      around.querySelectorAll(".scroll").forEach((box) => box.querySelector(".lit") && bringIntoSight(box.querySelector(".lit")));
+      around.querySelectorAll(".scroll").forEach(showFirstCited);
       cited.connect(around);
     }
   }
@@ -457,6 +457,12 @@ function passageCards(reading) {
     }
     return section;
   });
+}
+
+/** Scrolls a table to the citation with its lowest number: what the answer says, not the label beside it. */
+function showFirstCited(box) {
+  const cells = [...box.querySelectorAll(".lit[data-cite]")].sort((one, other) => one.dataset.cite - other.dataset.cite);
+  if (cells.length) bringIntoSight(cells[0]);
 }
 
 /** The cited tables as printed: header rows, and the rows and columns around each cited cell. */

@@ -26,6 +26,7 @@ from kgtable.resources import read_shipped
 from kgtable.server.state import WIDELY_USED
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
+from kgtable.values.spoken import unit_name, unit_symbol
 from kgtable.values.units import units
 
 SHOWN_TABLES = 12
@@ -166,6 +167,8 @@ MOST_RELATIONS = 60
 """Joins, and unions, that are shown."""
 MOST_UNIT_TABLES = 100
 """Tables that are listed on the page of a unit."""
+_NO_UNITS = {"UNITLESS": "plain number", "NUM": "count"}
+
 _PREFIXES = f"PREFIX kgt: <{KGT}> PREFIX rdfs: <{RDFS}>\n"
 
 
@@ -260,8 +263,8 @@ def unit_list(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             {
                 "iri": _unit_iri(graph, name),
                 "name": name,
-                "label": units()[name].label if name in units() else name,
-                "symbol": units()[name].symbol if name in units() else "",
+                "label": _unit_label(name),
+                "symbol": unit_symbol(name),
                 "cells": sum(cells for _, _, cells in uses),
                 "tables": len({table for table, _, _ in uses}),
             }
@@ -288,14 +291,20 @@ def unit_facts(graph: KnowledgeGraph, iri: str) -> dict[str, Any] | None:
     used = sorted(columns.values(), key=lambda entry: (-entry["cells"], entry["table"]))
     return {
         "name": unit.name,
-        "label": unit.label,
-        "symbol": unit.symbol,
+        "label": _unit_label(unit.name),
+        "symbol": unit_symbol(unit.name),
         "kinds": list(unit.kinds),
         "currency": unit.currency,
         "cells": sum(entry["cells"] for entry in used),
         "tables": used[:MOST_UNIT_TABLES],
         "tables_total": len(used),
     }
+
+
+def _unit_label(name: str) -> str:
+    """A unit's name as people say it, as a heading: QUDT's own for US dollars is "Us Dollar"."""
+    said = _NO_UNITS.get(name) or unit_name(name)
+    return said[:1].upper() + said[1:]
 
 
 def _unit_iri(graph: KnowledgeGraph, name: str) -> str:

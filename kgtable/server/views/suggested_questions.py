@@ -41,6 +41,8 @@ _IDENTIFIES = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*(?: [A-Za-z'’-]+){0,3}")
+_LINKS = re.compile(r" (?:of|per|in|for|from|to|by|with|at|on) ")
+_PLURAL = re.compile(r"[a-z][^\W\daius]s$")
 _NO_MEMBERS = frozenset({"Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow"})
 
 _Place: TypeAlias = tuple[int, int] | None
@@ -222,7 +224,19 @@ def _look_up(name: str, label: str) -> str:
     years = set(_YEAR.findall(name))
     if is_temporal([name]):
         return f"What was {label} in {years.pop()}?" if len(years) == 1 else ""
-    return f"What is the {name} of {label}?"
+    return f"What {'are' if is_plural(name) else 'is'} the {name} of {label}?"
+
+
+def is_plural(name: str) -> bool:
+    """Whether a column's name is one of several things, by the last letters of its noun.
+
+    >>> is_plural("Lifts"), is_plural("Cars per hour"), is_plural("Net sales"), is_plural("Countries")
+    (True, True, True, True)
+    >>> is_plural("Number of guests"), is_plural("Status"), is_plural("Gas"), is_plural("Net loss"), is_plural("2023")
+    (False, False, False, False, False)
+    """
+    noun = _LINKS.split(name, maxsplit=1)[0]
+    return _PLURAL.search(noun) is not None
 
 
 def _plain(question: str) -> str:
