@@ -121,11 +121,13 @@ class _Counting:
         """The first rows and some more, as many first ones as the types of the columns are decided by."""
         frame = self._sample.frame
         blank = self._sample.blank_rows
-        found = long_relation(frame, self._sample.source(FIRST_ROWS, more), blank, known)
-        end = frame.structure.body_start + FIRST_ROWS
-        if known.size > FIRST_ROWS and not all(_is_typed(found, column, end) for column in columns):
-            found = long_relation(frame, self._sample.source(_TYPED_ROWS, more), blank, known)
-        return found
+        start, first = frame.structure.body_start, FIRST_ROWS
+        while True:
+            found = long_relation(frame, self._sample.source(first, more), blank, known)
+            enough = all(_is_typed(found, column, start + first) for column in columns)
+            if enough or first >= min(known.size, _TYPED_ROWS):
+                return found
+            first = min(2 * first, _TYPED_ROWS)
 
     def _counts(
         self,
