@@ -9,7 +9,9 @@ resumes it, and compares with the embedded store:
 
 - triples: what `hybrid` finds by SPARQL alone, without an index, for each question;
 - programs: those that answer the questions without a model, run as SPARQL;
-- tables: read back, all cells and the structure.
+- tables: read back, all cells and the structure;
+- with `--long ROWS`: programs that count and add up rows of one more table of so many rows, with their citations, and
+  how many bytes of replies they take in an opened graph, counted by the engine and with their columns read.
 
 Virtuoso is Debian's virtuoso-opensource-7-bin; Jena is Debian's libapache-jena-java behind triplestore/jena's endpoint,
 since Debian has no Fuseki. QLever is in none of Debian, PyPI and npm.
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -38,11 +41,13 @@ from bench_scale import percentiles
 from bench_server import free_port
 
 import kgtable
+from kgtable.answering.program_runs import GraphPrograms, ProgramRun
 from kgtable.building.engines import push
 from kgtable.errors import KgtableError, RemoteStoreError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
+from kgtable.graph.remote.http import EndpointClient, HttpReply
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.hybrid import IndexlessRetriever
 
@@ -50,6 +55,7 @@ ROOT = Path(__file__).parents[1]
 TOKEN = "check-engines"
 K = 300
 ENGINES = ("oxigraph", "kgtable", "virtuoso", "jena")
+LONG_TABLE = "long_orders"
 
 VIRTUOSO_INI = """
 [Database]
@@ -229,15 +235,97 @@ def compare(
         agreed += found == result
         if found != result:
             differing.append({"program": program, "embedded": result, "remote": found})
-    tables = sum(remote.tables[id].table == local.tables[id].table for id in local.tables)
+    tables = sum(remote.tables[id].table == local.tables[id].table for id in local.tables if id != LONG_TABLE)
     return {
         "triples_same": f"{same} of {len(questions)}",
         "retrieve_ms": percentiles(times),
         "programs_same": f"{agreed} of {len(programs)}",
         "program_ms": percentiles(run_times),
-        "tables_same": f"{tables} of {len(local.tables)}",
+        "tables_same": f"{tables} of {len(set(local.tables) - {LONG_TABLE})}",
         "differing": (wrong[:3], differing[:3]),
     }
+
+
+def long_table(rows: int) -> str:
+    """A table of so many rows, with blank cells, markers and totals."""
+    chosen = random.Random(5)
+    lines = ["Order,Status,Paid on,Price (EUR),Weight (kg),Region"]
+    for number in range(rows):
+        status = chosen.choice(("Paid", "paid", "Open", "n/a", "in transit", ""))
+        day = f"20{chosen.randint(18, 23)}-0{chosen.randint(1, 9)}-1{chosen.randint(0, 9)}"
+        price = f"{chosen.randint(1, 90_000) / 4}" if chosen.random() < 0.95 else ""
+        region = chosen.choice(("North", "South", "East", "West"))
+        lines.append(f"O-{10_000_000 + number},{status},{day},{price},{chosen.randint(1, 99)},{region}")
+    return "\n".join([*lines, 'Total,,,"1,000",55,']) + "\n"
+
+
+def _long_programs() -> dict[str, Any]:
+    def column(name: str) -> dict[str, str]:
+        return {"column": name, "table": LONG_TABLE}
+
+    def where(name: str, value: object, relator: str = "=", source: object = LONG_TABLE) -> dict[str, Any]:
+        return {
+            "op": "filter",
+            "source": source,
+            "condition": {"op": relator, "left": column(name), "right": value},
+        }
+
+    paid = where("Status", "paid")
+    return {
+        "count": {"op": "count", "rows": paid},
+        "sum": {"op": "sum", "argument": column("Price (EUR)"), "rows": paid},
+        "mean": {"op": "mean", "argument": column("Weight (kg)"), "rows": LONG_TABLE},
+        "highest": {
+            "op": "max",
+            "argument": column("Price (EUR)"),
+            "rows": where("Region", "north", source=paid),
+        },
+        "latest": {"op": "max", "argument": column("Paid on"), "rows": where("Price (EUR)", 20_000, ">")},
+    }
+
+
+def compare_long(local: kgtable.KnowledgeGraph, engine: RunningEngine, far: Path) -> dict[str, Any]:
+    """Run programs over the long table on the engine, counted there and with whole columns read."""
+    received = 0
+    send = EndpointClient.send
+
+    def counting(self: EndpointClient, *args: Any, **options: Any) -> HttpReply:
+        nonlocal received
+        reply = send(self, *args, **options)
+        received += len(reply.body)
+        return reply
+
+    found: dict[str, Any] = {}
+    EndpointClient.send = counting  # type: ignore[method-assign]
+    counted = GraphPrograms._counted
+    try:
+        for way in ("counted", "columns"):
+            if way == "columns":
+                GraphPrograms._counted = lambda *_: None  # type: ignore[method-assign]
+            with kgtable.connect(
+                engine.query, far.with_name(f"{far.name}-{way}"), store=engine.store, dialect=engine.dialect
+            ) as remote:
+                same, figures = 0, {}
+                for name, program in _long_programs().items():
+                    received = 0
+                    started = time.perf_counter()
+                    try:
+                        run = remote.run(program, engine="sparql")
+                        here = local.run(program, engine="memory")
+                        same += _told(run) == _told(here)
+                    except KgtableError as error:
+                        print("  ", name, way, error)
+                    figures[name] = f"{received / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
+                found[way] = {"same": f"{same} of {len(figures)}", **figures}
+    finally:
+        EndpointClient.send = send  # type: ignore[method-assign]
+        GraphPrograms._counted = counted  # type: ignore[method-assign]
+    return found
+
+
+def _told(run: ProgramRun) -> tuple[object, ...]:
+    value = run.value if run.value is None else _plain(run.value)
+    return value, run.unit, run.calculation, run.citations, run.cells_read
 
 
 def triples_of(retriever: IndexlessRetriever, question: str) -> list[Any]:
@@ -255,6 +343,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=["everyday", "hitab", "tatqa"])
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=["oxigraph", "kgtable"])
+    parser.add_argument("--long", type=int, default=0, help="rows of one more, long table")
     parser.add_argument("--virtuoso", default="virtuoso-t", help="the program virtuoso-t")
     parser.add_argument("--jars", default="/usr/share/java/*", help="the class path with Jena")
     given = parser.parse_args()
@@ -262,6 +351,9 @@ def main() -> None:
         folder = Path(name)
         for part in given.only:
             shutil.copytree(given.data / part / "tables", folder / "tables" / part)
+        if given.long:
+            (folder / "tables").mkdir(exist_ok=True)
+            (folder / "tables" / f"{LONG_TABLE}.csv").write_text(long_table(given.long), encoding="utf-8")
         local = kgtable.build(folder / "tables", folder / "kg", embedding="none")
         found = [q.text for part in given.only for q in Benchmark(given.data / part).questions("dev")]
         questions = list(dict.fromkeys(found))
@@ -295,6 +387,10 @@ def main() -> None:
                     engine_name, json.dumps(compare(local, remote, questions, programs, expected)), flush=True
                 )
                 remote.close()
+                if given.long:
+                    print(
+                        engine_name, json.dumps(compare_long(local, engine, folder / f"long-{engine_name}"))
+                    )
         local.close()
 
 

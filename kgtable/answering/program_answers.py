@@ -109,7 +109,11 @@ def read_relation(source: TableSource, id: str) -> Relation:
     if is_long(source, id):
         columns = source.columns(id)
         if columns is not None:
-            return long_relation(source.marked_frame(id), columns)
+            frame = source.marked_frame(id)
+            start = frame.structure.body_start
+            body = range(start, start + source.frame(id).body_rows)
+            blank = sorted({*body}.difference(columns.rows.tolist())) if len(body) > len(columns.rows) else []
+            return long_relation(frame, columns, blank)
     return relation_of(source.table(id), source.quantities(id))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -38,6 +39,9 @@ from kgtable.values.text import harmless_text, single_line
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgtable.answering.counted_runs import CountedRun
+    from kgtable.graph.table_sample import TableSample
 
 MOST_ROWS = 1_000
 """Rows of a result that are kept unless more are asked for."""
@@ -211,7 +215,9 @@ class GraphPrograms:
 
     def __init__(self, reader: TableReader, store: TripleStore, ids: Collection[str]) -> None:
         self._reader, self._store = reader, store
-        self._relations = _GraphRelations(relations_of(reader), ids)
+        self._relations, self._ids = _GraphRelations(relations_of(reader), ids), ids
+        self._samples: dict[str, TableSample] = {}
+        self._lock = threading.Lock()
 
     def run(self, program: Program, engine: Engine = Engine.MEMORY, *, most: int = MOST_ROWS) -> ProgramRun:
         """Execute a program and keep the first rows.
@@ -219,9 +225,10 @@ class GraphPrograms:
         Raises leaves of `ProgramError`, `MissingExtraError` where DuckDB is asked for and not installed,
         `QueryError` and `RemoteStoreError` for a store that fails.
         """
-        result = run(program, self._relations)
+        counted = self._counted(program) if engine is Engine.SPARQL else None
+        result = run(program, self._relations) if counted is None else counted.result
         if engine is Engine.SPARQL:
-            query = self._sparql(program)
+            query = self._sparql(program) if counted is None else counted.query
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
         elif engine is Engine.SQL:
@@ -239,6 +246,8 @@ class GraphPrograms:
         nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
         citations, count = citations_of([result], nowhere)
         words = result.derivation
+        if counted is not None:
+            words, count = counted.calculation, counted.cells_read
         return ProgramRun(program, engine, names, tuple(rows), size, words, citations, count, text)
 
     def compiled(self, program: Program, engine: Engine) -> str:
@@ -247,7 +256,8 @@ class GraphPrograms:
         Raises leaves of `ProgramError`; `ProgramCompilationError` for what the language cannot say.
         """
         if engine is Engine.SPARQL:
-            return self._sparql(program).text
+            counted = self._counted(program)
+            return self._sparql(program).text if counted is None else counted.query.text
         if engine is Engine.SQL:
             from kgtable.programs.compiled.to_sql import compile_sql
 
@@ -256,6 +266,23 @@ class GraphPrograms:
             return "".join((*constants, query.text))
         check(program, self._relations)
         return program_json(program)
+
+    def _counted(self, program: Program) -> CountedRun | None:
+        """A program over a long table of another engine, where it can be run without reading the table."""
+        tables = tables_of(program)
+        if len(tables) != 1 or not self._reader.by_pages:
+            return None
+        id = next(iter(tables))
+        if id not in self._ids or not is_long(self._reader, id):
+            return None
+        # These work with arrays of a table's columns, which a short table does without.
+        from kgtable.answering.counted_runs import counted_run
+        from kgtable.graph.table_sample import TableSample
+
+        with self._lock:
+            if id not in self._samples:
+                self._samples[id] = TableSample(self._reader, self._store, id)
+            return counted_run(program, self._samples[id], self._reader)
 
     def _sparql(self, program: Program) -> SparqlQuery:
         check(program, self._relations)

@@ -24,7 +24,10 @@ class PagedColumns:
     """
 
     def __init__(
-        self, read: Callable[[int, Sequence[int]], Sequence[CellContent | None]], body: range, width: int
+        self,
+        read: Callable[[int, Sequence[int]], Sequence[CellContent | None]],
+        body: Sequence[int],
+        width: int,
     ) -> None:
         """`read` gives the cells of a column in some grid rows, `body` are the rows, `width` counts the columns."""
         self._read, self._body, self._width = read, body, width
@@ -65,7 +68,7 @@ class PagedColumns:
     @cached_property
     def _filled_rows(self) -> tuple[_Rows, tuple[_Codes, Sequence[CellContent]]]:
         """The rows with cells and the first cell of each: later columns are looked at where the first are blank."""
-        rows = np.arange(self._body.start, self._body.stop, dtype=np.int64)
+        rows = np.array(self._body, dtype=np.int64)
         firsts: list[CellContent | None] = [None] * len(rows)
         blank = list(range(len(rows)))
         for index in range(self._width):

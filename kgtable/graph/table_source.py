@@ -137,8 +137,9 @@ class TableReader:
         A store that is not of this process gives a large table in pages of rows.
         """
         self._store, self.names = store, names
-        self._by_pages = not isinstance(store, EmbeddedStore)
-        self.columns = self._paged_columns if self._by_pages else columns
+        self.by_pages = not isinstance(store, EmbeddedStore)
+        """Whether large tables are read in pages of rows, by queries to a store that is not of this process."""
+        self.columns = self._paged_columns if self.by_pages else columns
         self._tables: OrderedDict[str, DecodedTable] = OrderedDict()
         self._frames: OrderedDict[str, TableFrame] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
@@ -307,7 +308,7 @@ class TableReader:
 
     def _is_large(self, id: str) -> bool:
         """Whether a table is read in pages of rows."""
-        if not self._by_pages:
+        if not self.by_pages:
             return False
         frame = self.frame(id)
         return frame.body_rows * frame.table.grid.width > CELLS_AT_ONCE

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kgtable.graph.table_content import CellContent, ColumnSource
 from kgtable.graph.table_decoder import CellQuantity, quantity_of
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.relation import Codes, ColumnData, ColumnRole, MemberKind, Relation
+from kgtable.programs.relation import Codes, ColumnData, ColumnRole, MemberKind, Relation, SampleOf
 from kgtable.programs.scalars import Datum, normal
 from kgtable.programs.table_relation import ColumnReader, is_note, is_part, is_summary_word, is_total_word
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -33,20 +33,25 @@ def is_plain(frame: Table) -> bool:
     return not (structure.groups or structure.parents or merged)
 
 
-def long_relation(frame: Table, source: ColumnSource) -> Relation:
+def long_relation(
+    frame: Table, source: ColumnSource, blank: Sequence[int] = (), sample: SampleOf | None = None
+) -> Relation:
     """The body of a long table as a relation.
 
     Args:
         frame: the table, of which only the rows above the body need be there; `is_plain` holds of it.
         source: its columns.
+        blank: the rows of the body without cells.
+        sample: the whole, where `source` has a part of its rows: the first ones, the last, all that are no members, and
+            one for each different cell of the columns that are used.
     """
     columns = _Columns(source)
     table = with_first_rows(frame, source)
     reader = _LongReader(
         table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), columns=columns
     )
-    kinds = _kinds(table, columns)
-    return Relation(
+    kinds = _kinds(table, columns, len(source.rows) if sample is None else sample.size)
+    relation = Relation(
         [table],
         [column.path for column in table.columns],
         np.zeros(len(source.rows), dtype=np.int64),
@@ -55,6 +60,8 @@ def long_relation(frame: Table, source: ColumnSource) -> Relation:
         lambda column: reader.read(column, kinds),
         reader.texts,
     )
+    relation.blank, relation.sample = tuple(blank), sample
+    return relation
 
 
 class _Columns:
@@ -151,8 +158,8 @@ class _LongReader(ColumnReader):
         return ColumnData(numbers[codes], values)
 
 
-def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
-    """The kind of each row, by its label: that in the label column, or else its first cell."""
+def _kinds(table: Table, columns: _Columns, size: int) -> npt.NDArray[np.int8]:
+    """The kind of each row of `size`, by its label: that in the label column, or else its first cell."""
     source = columns.source
     kinds = np.zeros(len(source.rows), dtype=np.int8)
     width = len(table.columns)
@@ -182,7 +189,7 @@ def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
                 rows = rows[~alone]
             if is_part(text):
                 kinds[rows] = MemberKind.PART
-            elif is_summary_word(text) and _is_rare(text, label_texts, labels):
+            elif is_summary_word(text) and _is_rare(text, label_texts, labels, size):
                 strict = is_summary_word(text, strictly=True)
                 ends = np.isin(rows, (0, len(source.rows) - 1))
                 kinds[rows if strict else rows[ends]] = MemberKind.TOTAL
@@ -193,8 +200,8 @@ def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
     return kinds
 
 
-def _is_rare(text: str, labels: Sequence[str], codes: Codes) -> bool:
-    """Whether a label stands once, or in few of the rows."""
+def _is_rare(text: str, labels: Sequence[str], codes: Codes, size: int) -> bool:
+    """Whether a label stands once, or in few of the rows, of which there are `size`."""
     alike = [code for code, label in enumerate(labels) if normal(label) == normal(text)]
     again = int(np.isin(codes, alike).sum())
-    return again == 1 or again < len(codes) / 3
+    return again == 1 or again < size / 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,9 +51,8 @@ def tables(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def graph(tables: Path, tmp_path: Path, request: pytest.FixtureRequest) -> kgtable.KnowledgeGraph:
-    return kgtable.build(
-        tables, tmp_path / "kg", embedding="none", base=f"https://e.example/{request.node.name}/"
-    )
+    name = request.node.name.replace("[", "/").replace("]", "")
+    return kgtable.build(tables, tmp_path / "kg", embedding="none", base=f"https://e.example/{name}/")
 
 
 def target(engine: Engine, room: int = 10**6) -> CountingStore:
@@ -82,6 +84,53 @@ def test_a_push_goes_on_where_it_broke_off(
     assert third.sent == []
     assert pushed(graph, third, again=True) > 0
     assert len(third.sent) == TABLES + 1
+
+
+KILLED = """
+import os, signal, sys
+import kgtable
+from kgtable.building import engines
+from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.remote.endpoint import RemoteStore
+
+folder, query, store, dialect, room, sent_first = sys.argv[1:]
+engines.BATCH_GRAPHS = 2
+
+class Killing(RemoteStore):
+    sent = 0
+
+    def put_graph(self, iri, content):
+        self.sent += 1
+        if self.sent >= int(room) and sent_first == "no":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().put_graph(iri, content)
+        if self.sent >= int(room):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+graph = kgtable.open(folder)
+target = Killing(StoreEndpoint(query, dialect, store=store))
+engines.push(graph.store, graph.catalogue.graphs(graph.names), target, graph.path)
+"""
+"""A push that is killed at a graph, before or after it is sent."""
+
+
+@pytest.mark.parametrize("room", [1, 6, TABLES])
+@pytest.mark.parametrize("sent_first", ["yes", "no"])
+def test_a_push_that_was_killed_goes_on(
+    room: int, sent_first: str, graph: kgtable.KnowledgeGraph, engine: Engine
+) -> None:
+    arguments = [str(graph.path), engine.query, engine.store, engine.dialect, str(room), sent_first]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
+    assert done.returncode == -signal.SIGKILL
+    store = target(engine)
+    pushed(graph, store)
+    # Of what was sent at most one batch was not recorded yet.
+    assert TABLES + 1 - room <= len(store.sent) <= TABLES + 1 - room + 3
+    for name in [*graph.catalogue.graphs(graph.names), None]:
+        assert set(store.graph(name)) == set(graph.store.graph(name))
+    store.sent.clear()
+    assert pushed(graph, store) == 0
+    assert store.sent == []
 
 
 def test_a_push_after_a_build_sends_what_changed(

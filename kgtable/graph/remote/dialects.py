@@ -18,6 +18,13 @@ Jena's TDB2 can make the union of the named graphs the default graph of queries 
 as ``default-graph-uri=urn:x-arq:UnionGraph``, it would hide the named graphs from ``GRAPH``.
 """
 
+DURATION = "urn:kgtable:dayTimeDuration"
+"""The datatype of `xsd:dayTimeDuration` in engines that store other durations than they are given.
+
+Virtuoso 7.2.5 makes PT1H4M20S the number 3860.2, whichever datatype of XML Schema it has; of a datatype that it does
+not know it keeps the text.
+"""
+
 
 @dataclass(frozen=True)
 class StoreEndpoint:
@@ -40,7 +47,8 @@ class EngineDialect:
     that make it see the default graph alone; empty where nothing needs to be asked, or can be.
     `union_parameter` is a form field that asks for the union instead. `default_graph` names the graph
     that stands for the default graph in the Graph Store Protocol, None where there is a real one.
-    `row_limit` is the number of rows after which results are cut without a word.
+    `row_limit` is the number of rows after which results are cut without a word. `spoils_durations` says
+    that it stores other durations than it is given; they are kept there under the datatype `DURATION`.
     """
 
     name: str
@@ -50,6 +58,7 @@ class EngineDialect:
     union_parameter: str = ""
     default_graph: str | None = None
     row_limit: int | None = None
+    spoils_durations: bool = False
 
     def dataset(self, union_default_graph: bool) -> list[tuple[str, str]]:
         """The form fields that choose the default graph of a query."""
@@ -85,6 +94,7 @@ DIALECTS = {
             own=(DESCRIPTION,),
             default_graph=DESCRIPTION,
             row_limit=10_000,
+            spoils_durations=True,
         ),
         EngineDialect("neptune", "Amazon Neptune", own=(_NEPTUNE_DEFAULT,), default_graph=_NEPTUNE_DEFAULT),
     )

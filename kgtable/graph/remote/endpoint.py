@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import pyoxigraph as ox
 
 from kgtable.errors import QueryError, RemoteStoreError
-from kgtable.graph.remote.dialects import EngineDialect, StoreEndpoint, dialect_named
+from kgtable.graph.remote.dialects import DURATION, EngineDialect, StoreEndpoint, dialect_named
 from kgtable.graph.remote.http import (
     ORIGINS,
     TOKEN,
@@ -248,6 +248,21 @@ def _written(value: Bindable) -> str:
     return re.sub(r"(?<=\\\\)([uU])", lambda match: f"\\u{ord(match[1]):04X}", str(term))
 
 
+_XSD_DURATION = "http://www.w3.org/2001/XMLSchema#dayTimeDuration"
+# A quote that no backslash precedes ends a literal, and begins or ends a string of JSON.
+_SENT_DURATION = re.compile(rb'(?<!\\)"\^\^<' + re.escape(_XSD_DURATION.encode()) + rb">")
+_FOUND_DURATION = re.compile(rb'(?<!\\)"datatype"\s*:\s*"' + re.escape(DURATION.encode()) + rb'"')
+
+
+def _with_durations(triple: ox.Triple) -> ox.Triple:
+    """The triple with its duration under the datatype of XML Schema."""
+    found = triple.object
+    if not isinstance(found, ox.Literal) or found.datatype.value != DURATION:
+        return triple
+    literal = ox.Literal(found.value, datatype=ox.NamedNode(_XSD_DURATION))
+    return ox.Triple(triple.subject, triple.predicate, literal)
+
+
 _RESULTS = "application/sparql-results+json"
 _TRIPLES = "application/n-triples, text/turtle;q=0.8"
 _FORM = "application/x-www-form-urlencoded"
@@ -294,11 +309,18 @@ class RemoteStore:
         )
         checked(reply, self.endpoint.url, asked=True)
         if query.gives_triples:
-            found = triples(reply, self.endpoint.url)
+            found = self._triples(reply, self.endpoint.url)
             refuse_partial(reply, len(found), self.dialect, self.endpoint.url)
             return _as_results(found)
         refuse_partial(reply, count_rows(reply, self.endpoint.url), self.dialect, self.endpoint.url)
-        return parsed(reply.body)
+        body = reply.body
+        if self.dialect.spoils_durations:
+            body = _FOUND_DURATION.sub(b'"datatype":"' + _XSD_DURATION.encode() + b'"', body)
+        return parsed(body)
+
+    def _triples(self, reply: HttpReply, url: str) -> list[ox.Triple]:
+        found = triples(reply, url)
+        return list(map(_with_durations, found)) if self.dialect.spoils_durations else found
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`; by the Graph Store Protocol where its address is known."""
@@ -309,7 +331,7 @@ class RemoteStore:
         reply = self._send("GET", url, None, Accept=_TRIPLES)
         if reply.status != 404:
             checked(reply, url)
-            yield from triples(reply, url)
+            yield from self._triples(reply, url)
 
     def _graph_by_query(self, iri: str | None) -> Iterator[ox.Triple]:
         if iri is None:
@@ -323,6 +345,8 @@ class RemoteStore:
     def put_graph(self, iri: str | None, content: bytes) -> None:
         """Replace a named graph, or with None the default graph, by N-Triples."""
         url = self._graph_url(iri)
+        if self.dialect.spoils_durations:
+            content = _SENT_DURATION.sub(f'"^^<{DURATION}>'.encode(), content)
         checked(self._send("PUT", url, content, Content_Type="application/n-triples"), url)
 
     def delete_graph(self, iri: str | None) -> None:

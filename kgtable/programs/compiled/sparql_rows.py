@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.programs.algebra import (
+    Function,
     TableRows,
     ValueKind,
 )
@@ -20,7 +21,7 @@ from kgtable.programs.compiled.sparql_patterns import (
     decimal_literal,
     listed_meanings,
 )
-from kgtable.programs.compiled.sparql_values import CellReading
+from kgtable.programs.compiled.sparql_values import CellReading, SparqlValue
 from kgtable.programs.dimensions import (
     COUNTS,
     conversion,
@@ -39,9 +40,20 @@ class ColumnReading(CellReading):
     def __init__(self, base: GraphRows, column: int | str) -> None:
         self._base, self._column = base, column
         self.terms = base.terms(column)
+        sample = base.relation.sample
+        self._is_listed = sample is None or column not in sample.unlisted
 
     def term(self) -> str:
+        self._need_all()
         return self._base.term(self._column)
+
+    def mapped(self, function: Function, index: int) -> SparqlValue:
+        self._need_all()
+        return super().mapped(function, index)
+
+    def _need_all(self) -> None:
+        if not self._is_listed:
+            raise ProgramCompilationError("Not all different cells of the column are known.")
 
     def number(self) -> str:
         if self.kind != "number" or isinstance(self._column, str) or not self._base.all_nodes(self._column):
@@ -67,6 +79,8 @@ class ColumnReading(CellReading):
     @property
     def complete(self) -> bool:
         data = self._base.relation
+        if data.sample is not None:
+            return False
         column = data.data(self._column) if isinstance(self._column, int) else data.pseudo(self._column)
         return bool((column.codes[self._base.rows] >= 0).all())
 
@@ -105,7 +119,8 @@ class GraphRows:
 
     def _kinds(self) -> list[str]:
         """The conditions that leave the rows that take part."""
-        if len(self.rows) == len(self.relation):
+        blank = {(self.relation.id, row) for row in self.relation.blank}
+        if len(self.rows) == len(self.relation) and not blank:
             return []
         taken = {self.relation.place(row) for row in self.rows.tolist()}
         classes = {"kgt:Group": "groups", "kgt:TotalRow": "totals", "kgt:FootnoteRow": "footnotes"}
@@ -118,7 +133,7 @@ class GraphRows:
             if marked and not marked & taken:
                 left -= marked
                 lines.append(f"FILTER NOT EXISTS {{ {self.row} a {name} }}")
-        rest = sorted(row for _, row in left - taken)
+        rest = sorted(row for _, row in (left | blank) - taken)
         if rest and (self.part or len(rest) > MOST_LISTED):
             raise ProgramCompilationError("SPARQL cannot say which rows are members.")
         if rest and len(rest) > len(taken):
@@ -130,6 +145,8 @@ class GraphRows:
 
     def narrowed(self, rows: Indices) -> GraphRows:
         """The same occurrence where only some rows are left: their cells decide on kinds and units."""
+        if self.relation.sample is not None:
+            return self  # what the rows left have may be among those that are not known
         found = copy(self)
         found.rows = rows if len(rows) else self.rows
         return found
@@ -141,6 +158,11 @@ class GraphRows:
         found.group, found._cells = group, {}
         group.blocks.append(found.block)
         return found
+
+    @property
+    def graph(self) -> str:
+        """The named graph of the rows."""
+        return self._graph[-1]
 
     @property
     def handed(self) -> list[str]:

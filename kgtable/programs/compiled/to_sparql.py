@@ -150,6 +150,58 @@ def compile_sparql(
         ) from error
 
 
+@dataclass(frozen=True)
+class RowPattern:
+    """The rows of one table that a relation keeps, as a group pattern: its lines, and the variables of a row, of its
+    number and of what the rows can be sorted by ("" for nothing)."""
+
+    lines: tuple[str, ...]
+    graph: str
+    row: str
+    place: str
+    key: str
+    predicates: Mapping[int, str]
+
+    def query(self, head: str, inner: Sequence[str], tail: Sequence[str], names: Namespaces) -> str:
+        """A query over the rows, with more lines in its pattern."""
+        return _declared("\n".join([head, *indented([*self.lines, *inner]), "}", *tail]) + "\n", names)
+
+
+def compile_rows(
+    node: Rows,
+    relations: Mapping[str, Relation],
+    names: Namespaces,
+    annotated: Mapping[str, AnnotatedTable],
+    *,
+    columns: Sequence[int] = (),
+    key: Expression | None = None,
+) -> RowPattern:
+    """The rows that filters leave of one table, as a pattern; `columns` are those whose predicates are wanted.
+
+    With a `key` rows without it are left out. Raises `ProgramCompilationError` for what SPARQL cannot say.
+    """
+    compiler = _Compiler(relations, names, annotated)
+    found = compiler.rows(node)
+    if len(found.bases) != 1 or found.computed:
+        raise ProgramCompilationError("The rows are not those of one table.")
+    base, variable = found.bases[0], ""
+    if key is not None:
+        value = compiler.expression(key, found)
+        variable = compiler.bound(found.group, value.order(), "key")
+        value.require()
+        found.group.add(f"FILTER(BOUND({variable}))")
+    predicates = {column: base.predicate(column) for column in columns}
+    lines = tuple(found.group.lines())
+    return RowPattern(lines, base.graph, base.row, base.place, variable, predicates)
+
+
+def _declared(body: str, names: Namespaces) -> str:
+    """A query with the prefixes that it uses."""
+    known = {**FIXED_PREFIXES, "ex": names.ex, "data": names.data}
+    used = [name for name in known if re.search(rf"(?<![\w<]){name}:", body)]
+    return "\n".join([*(f"PREFIX {name}: <{known[name]}>" for name in used), body])
+
+
 class _Union(QueryBlock):
     """Two relations one after the other, with equal variables for what is asked of both."""
 
@@ -246,12 +298,9 @@ class _Compiler(QueryContext):
         names: tuple[str, ...], variables: Sequence[str], values: Sequence[SparqlValue],
     ) -> SparqlQuery:  # fmt: skip
         body = "\n".join([f"SELECT {' '.join(columns)} WHERE {{", *indented(where), "}", *modifiers])
-        known = {**FIXED_PREFIXES, "ex": self.names.ex, "data": self.names.data}
-        used = [name for name in known if re.search(rf"(?<![\w<]){name}:", body)]
         words = textwrap.wrap(" ".join(realize(program).split()), 100)
-        head = [f"# {line}" for line in words] + [f"PREFIX {name}: <{known[name]}>" for name in used]
         units = tuple(value.unit if value.kind == "number" else None for value in values)
-        text = "\n".join([*head, body]) + "\n"
+        text = "\n".join([*(f"# {line}" for line in words), _declared(body, self.names)]) + "\n"
         return SparqlQuery(text, names, tuple(name.removeprefix("?") for name in variables), units)
 
     # Relations
@@ -282,7 +331,7 @@ class _Compiler(QueryContext):
                 terms = []
                 for key in keys:
                     value = self.expression(key.expression, found)
-                    terms.append((self._bound(found.group, value.order(), "key"), key.descending))
+                    terms.append((self.bound(found.group, value.order(), "key"), key.descending))
                 return replace(found, sorted_by=tuple(terms), order=self._total_order(found), plain=False)
             case Limit():
                 return self._limit(node)
@@ -309,7 +358,7 @@ class _Compiler(QueryContext):
             if descending:
                 terms.append(f"DESC({variable})")
             else:
-                terms += [self._bound(found.group, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
+                terms += [self.bound(found.group, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
         terms += [name for name in found.order if is_variable(name)]
         return [f"ORDER BY {' '.join(terms)}"] if terms else []
 
@@ -556,7 +605,7 @@ class _Compiler(QueryContext):
         sparql = hand_on([value.number()], "value")
         return ComputedTerm(sparql, value.unit, value.scale, truth=value.kind == "truth")
 
-    def _bound(self, group: GroupPattern, sparql: str, wanted: str) -> str:
+    def bound(self, group: GroupPattern, sparql: str, wanted: str) -> str:
         """A variable with the value of an expression."""
         if is_variable(sparql):
             return sparql
@@ -620,7 +669,7 @@ class _Compiler(QueryContext):
             case IsMissing(operand):
                 value = self.expression(operand, found, group)
                 sparql = value.number() if value.kind == "number" else _shown(value)
-                return f"!BOUND({self._bound(found.group, sparql, 'value')})"
+                return f"!BOUND({self.bound(found.group, sparql, 'value')})"
         value = self.expression(node, found, group)
         if value.kind != "truth":
             raise ProgramTypeError("A condition must be a truth value.")
@@ -650,7 +699,7 @@ class _Compiler(QueryContext):
         select.distinct = True
         sparql = other.key()
         other.require()
-        inner.group.add(f"FILTER(BOUND({self._bound(inner.group, sparql, 'key')}))")
+        inner.group.add(f"FILTER(BOUND({self.bound(inner.group, sparql, 'key')}))")
         select.outputs = {sparql: key, "true": among}
         found.group.add(f"BIND({value.key()} AS {key})")
         found.group.add("OPTIONAL {", *indented(select.lines()), "}")
@@ -698,12 +747,12 @@ class _Compiler(QueryContext):
             return self._first(node, found, group)
         value = self.expression(node.argument, found)
         if function is AggregateFunction.COUNT_DISTINCT:
-            key = self._bound(found.group, value.group_key(), "key")
+            key = self.bound(found.group, value.group_key(), "key")
             return ComputedTerm(f"COUNT(DISTINCT {key})", "NUM")
         if function is AggregateFunction.COUNT:
             sparql = value.number() if value.kind == "number" else _shown(value)
             # An expression that fails for one row would spoil the count of all.
-            return ComputedTerm(f"COUNT({self._bound(found.group, sparql, 'value')})", "NUM")
+            return ComputedTerm(f"COUNT({self.bound(found.group, sparql, 'value')})", "NUM")
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
             return self._extreme(function, value, found, alone=alone)
         if function is AggregateFunction.MEDIAN:
@@ -723,8 +772,8 @@ class _Compiler(QueryContext):
         if value.complete:
             return sparql
         if not alone:
-            return self._bound(found.group, sparql, "value")
-        sparql = self._bound(found.group, sparql, "value")
+            return self.bound(found.group, sparql, "value")
+        sparql = self.bound(found.group, sparql, "value")
         if not isinstance(value, ColumnReading):
             found.group.add(f"FILTER(BOUND({sparql}))")
         return sparql
@@ -773,7 +822,7 @@ class _Compiler(QueryContext):
         select = SubSelect(self, inner.group)
         several = value.group_key() if isinstance(value, CellReading) else value.number()
         if not (isinstance(node.rows, Limit) and node.rows.count == 1):
-            several = self._bound(inner.group, several, "key")
+            several = self.bound(inner.group, several, "key")
             # No HAVING: Virtuoso takes it only after GROUP BY.
             count = select.output(f"COUNT(DISTINCT {several})", "different")
             found.group.blocks.append(select)

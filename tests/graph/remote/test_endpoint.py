@@ -205,6 +205,39 @@ DATA = """
 PREFIXES = {"e": "http://e/", "unused": "http://unused/"}
 
 
+DURATION = ox.Literal("PT1H4M20S", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#dayTimeDuration"))
+SAID = ox.Literal('"PT1S"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>')
+"""A text that reads like a duration."""
+
+
+def test_virtuoso_keeps_durations_under_a_datatype_that_it_does_not_know(server: Misbehaving) -> None:
+    subject, predicate = ox.NamedNode("http://e/s"), ox.NamedNode("http://e/p")
+    triples = [ox.Triple(subject, predicate, term) for term in (DURATION, SAID)]
+    content = b"".join(f"{triple} .\n".encode() for triple in triples)
+    server.answers = [Answer(204)]
+    store = remote_store(server, "virtuoso")
+    store.put_graph("http://e/g", content)
+    sent = server.asked[-1].body
+    assert b'"PT1H4M20S"^^<urn:kgtable:dayTimeDuration>' in sent
+    assert (
+        sent.replace(b"urn:kgtable:dayTimeDuration", b"http://www.w3.org/2001/XMLSchema#dayTimeDuration")
+        == content
+    )
+    server.answers = [Answer(body=sent, type="application/n-triples")]
+    assert list(store.graph("http://e/g")) == triples
+    row = {
+        "d": {"type": "typed-literal", "datatype": "urn:kgtable:dayTimeDuration", "value": "PT1H4M20S"},
+        "s": {"type": "literal", "value": '"datatype":"urn:kgtable:dayTimeDuration"'},
+    }
+    body = json.dumps({"head": {"vars": ["d", "s"]}, "results": {"bindings": [row]}}).encode()
+    server.answers = [Answer(body=body)]
+    found = store.query("SELECT ?d ?s { ?x ?d ?s }")
+    assert isinstance(found, ox.QuerySolutions)
+    assert [tuple(solution) for solution in found] == [
+        (DURATION, ox.Literal('"datatype":"urn:kgtable:dayTimeDuration"'))
+    ]
+
+
 @pytest.fixture(scope="module")
 def store() -> ox.Store:
     store = ox.Store()
