@@ -334,6 +334,8 @@ class TableClues:
 
     def of_row(self, label: str) -> Clue | None:
         """The evidence in a row's label; where amounts are given by kind, "Staff" is a kind of cost and no count."""
+        if _FIGURE.fullmatch(label):  # the row of number 1000 has no thousands
+            return None
         clue = read_clue(with_krone(label, self._krone) if self._krone else label, "row")
         if (
             self._kinds_of_money

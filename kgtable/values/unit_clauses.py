@@ -185,6 +185,10 @@ class Clause(NamedTuple):
     scale: int | None = None
 
 
+_SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")
+"""The number of a thing, as "A-1000", and no scale."""
+
+
 def parse_clause(clause: str, name: str = "") -> Clause | None:
     """Parse a clause as unit and scale; None where it says anything else.
 
@@ -200,7 +204,7 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
     stripped = clause.strip(" ()[]")
     if stripped in _EURO_CENT and _PRICES.search(name):
         return Clause(currency_unit("EUR"), -2)
-    if stripped.startswith("/") or stripped in ENGLISH_WORDS:
+    if stripped.startswith("/") or stripped in ENGLISH_WORDS or _SERIAL_NUMBER.search(stripped):
         return None
     if not needs_support(stripped) and needs_support(shorter := stripped.rstrip(".").lower()):
         stripped = shorter if stripped.endswith(".") and len(shorter) > 2 else stripped

@@ -20,6 +20,14 @@ from kgtable.values.units import units
 from tests.ontology.support import table
 
 
+def test_a_row_of_the_number_1000_has_no_thousands() -> None:
+    clues = TableClues(table(("Order", "Price"), ("999", "12.5"), ("1000", "13.5"), ("in 1000", "14")))
+    assert [clues.of_row(label) for label in ("999", "1000", "1,000")] == [None, None, None]
+    thousands = clues.of_row("in 1000")
+    assert thousands is not None
+    assert thousands.phrase.scale == 3
+
+
 @pytest.mark.parametrize(
     ("name", "unit", "scale", "measure"),
     [

@@ -70,6 +70,8 @@ NOTHING = [
     "Losses (L)",
     "Blocks (B)",
     "(a)",
+    "A-1000",
+    "SP-1,000",
     "(1)",
     "(unaudited)",
     "m",
