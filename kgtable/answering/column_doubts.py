@@ -131,7 +131,7 @@ def _part_of_a_title(found: Interpretation) -> str:
     mask = found.source.link(view).mask
     if not mask or mask & ~titled or mask & question.head:
         return ""
-    before_another = titled & ~mask & mask << 1
+    before_another = titled & question.content & ~mask & mask << 1
     return f"The question does not ask for {view.name}." if before_another else ""
 
 

@@ -108,13 +108,18 @@ class ColumnLinks:
         return tuple(links)
 
     def _prefer_named_in_full(self, links: list[ColumnLink]) -> None:
-        """Of the columns of one period, one whose other words are said is meant: "Actual 2024", not "Budget 2024"."""
+        """Of columns of one period, or of one name below several, one whose other words are said is meant.
+
+        "Actual 2024" and not "Budget 2024"; of "Bus | planned" and "Entry | planned" the second, for *planned entry*.
+        """
         said = {token.stem for token in self.question.tokens}
-        dated: dict[str, list[ColumnView]] = defaultdict(list)
+        alike: dict[tuple[str, ...], list[ColumnView]] = defaultdict(list)
         for view in self.index.columns:
-            if view.period and links[view.place].exact:
-                dated[view.period].append(view)
-        for views in dated.values():
+            if links[view.place].exact and view.period:
+                alike[("", view.period)].append(view)
+            elif links[view.place].exact and len(view.stems) > len(view.own):
+                alike[view.own].append(view)
+        for views in alike.values():
             named = [view for view in views if len(view.stems) > 1 and said.issuperset(view.stems)]
             for view in views if named else ():
                 if not said.issuperset(view.stems):
