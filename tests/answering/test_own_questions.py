@@ -51,6 +51,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "bay",
         FOLDER / "quay",
         FOLDER / "pier",
+        FOLDER / "reef",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
