@@ -131,21 +131,16 @@ def _part_of_a_title(found: Interpretation) -> str:
     mask = found.source.link(view).mask
     if not mask or mask & ~titled or mask & question.head:
         return ""
-    before_another = titled & question.content & ~mask & mask << 1
-    return f"The question does not ask for {view.name}." if before_another else ""
+    compound = (mask | titled & question.content) >> 1
+    return "" if mask & ~compound else f"The question does not ask for {view.name}."
 
 
 def _one_word_for_two(found: Interpretation) -> str:
     """*Less entry than planned* names "Entry planned" alone, and not "Bus planned" beside it."""
     if not found.op.startswith("change"):
         return ""
-    read = [view for view in found.source.columns if view.ref in found.read and view.measure]
-    masks = [found.source.link(view).mask for view in read]
-    shared = [
-        view.name
-        for view, mask in zip(read, masks, strict=True)
-        if mask and any(mask != other and not mask & ~other for other in masks)
-    ]
+    source = found.source
+    shared = [v.name for v in source.columns if v.ref in found.read and v.place in source.overshadowed]
     return f"The question does not name {shared[0]}." if shared else ""
 
 
