@@ -14,6 +14,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias, overload
 from urllib.parse import unquote_to_bytes
 
+from pyoxigraph import NamedNode
+
 from kgtable.errors import UsageError
 
 Term: TypeAlias = str
@@ -191,18 +193,24 @@ class Namespaces:
     Ids of tables are encoded here; names of predicates and entities come as local names from
     `kgtable.ontology.naming` and stand in an IRI as they are.
 
-    Raises `UsageError` for a base that is not an absolute IRI.
+    Raises `UsageError` for a base that is not an absolute IRI, or one with a fragment.
     """
 
     base: str = DEFAULT_BASE
 
     def __post_init__(self) -> None:
-        if not is_valid_iri(self.base):
-            raise UsageError(
-                f"The base {self.base!r} is not an absolute IRI.", hint="Give one like https://example.org/."
-            )
-        if not self.base.endswith(("/", "#", ":")):
+        given = self.base
+        if not self.base.endswith(("/", ":")):
             object.__setattr__(self, "base", self.base + "/")
+        try:
+            if not is_valid_iri(self.base):
+                raise ValueError("no scheme, or a character that no IRI has")
+            NamedNode(self.ex)
+        except ValueError as error:
+            raise UsageError(
+                f"The base {given!r} is not an absolute IRI that names can be added to: {error}.",
+                hint="Give one like https://example.org/.",
+            ) from None
 
     @property
     def ex(self) -> str:

@@ -63,7 +63,19 @@ def test_escapes_of_literals() -> None:
     assert quote("a\\b\x00\ufffe\x7f\r") == '"a\\\\b\\u0000\\uFFFE\\u007F\\r"'
 
 
-@pytest.mark.parametrize("base", ["example", "http://exa mple/", "", "http://e/<script>", "//x"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        "example",
+        "http://exa mple/",
+        "",
+        "http://e/<script>",
+        "//x",
+        "http://e/[a/",
+        "http://e/a%zz/",
+        "http://e/a#",
+    ],
+)
 def test_a_base_must_be_an_absolute_iri(base: str) -> None:
     with pytest.raises(UsageError):
         Namespaces(base)
