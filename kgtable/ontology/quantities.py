@@ -82,7 +82,7 @@ def read_context(
         scale = BASIS_POINT if stated == UnitPhrase("PERCENT", BASIS_POINT) else 0
         return CellContext(Reading(unit or UNKNOWN, scale, source, source), amount, measure)
     if measure in _COUNTS:
-        return CellContext(_count(table, measured, clues), amount, measure)
+        return CellContext(_count(table, column, measured, clues), amount, measure)
     return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
 
 
@@ -131,7 +131,7 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
             if clue.source == "column" and _holds_for_all(table):
                 break
             return Reading(unit, 0, unit_from, clue.source)
-    stated = table.scale
+    stated = table.scale_of(column)
     if stated is not None and is_unit_of_measure(stated.phrase.unit) and unit != stated.phrase.unit:
         stated = None
     return Reading(
@@ -169,7 +169,7 @@ def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, s
     if table.currency is not None:
         own_scale = any(clue.phrase.scale is not None and clue.source == "column" for clue in clues)
         guessed = table.currency_from in {"column cells", "text"}
-        scaled = table.scale is not None and not own_scale
+        scaled = table.scale_of(column) is not None and not own_scale
         dated = column in table.temporal and table.currency_from == "column cells"
         if not guessed or scaled or dated:
             return table.currency, table.currency_from
@@ -195,7 +195,7 @@ def _counted(bare: Reading, stated: StatedUnit) -> Reading:
     return Reading(COUNTED, scale, stated.source, stated.source)
 
 
-def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
+def _count(table: TableClues, column: int, measured: Clue, clues: Sequence[Clue]) -> Reading:
     """Counts stand as they are unless said to be in thousands; counts of shares follow the table's scale."""
     for clue in clues:
         if measured.measure in clue.phrase.exceptions:
@@ -208,7 +208,7 @@ def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
     if measured.measure is Measure.SHARES and table.share_scale is not None:
         stated = table.share_scale
         return Reading(COUNTED, stated.phrase.share_scale or 0, measured.source, stated.source)
-    stated_scale = table.scale
+    stated_scale = table.scale_of(column)
     if stated_scale is None or stated_scale.source == AMOUNTS:
         return Reading(COUNTED, 0, measured.source)
     excepted = measured.measure in stated_scale.phrase.exceptions

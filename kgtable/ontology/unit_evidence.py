@@ -24,6 +24,7 @@ from kgtable.ontology.stated_units import (
     with_krone,
 )
 from kgtable.tables.model import Context, Row, Table
+from kgtable.text.words import stem, words
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -257,12 +258,18 @@ def _own_unit(name: str) -> bool:
     return phrase is not None and phrase.unit is not None
 
 
-_KINDS_OF_MONEY = re.compile(
+_MONEY = (
     r"\b(?:expenditures?|expenses?|spending|spend|costs?|budget|outlays?|payments?|revenues?|sales|turnover|income"
-    r"|receipts|funding|investments?|ausgaben|kosten|umsatz)\b[^.]{0,40}\b(?:by|per|nach)\b",
+    r"|receipts|funding|investments?|ausgaben|kosten|umsatz)\b"
+)
+_KINDS_OF_MONEY = re.compile(rf"{_MONEY}[^.]{{0,40}}\b(?:by|per|nach)\b", re.IGNORECASE)
+"""The name of a table whose rows are kinds of an amount: "Expenditure by type"."""
+_SCALED_SUBJECT = re.compile(
+    rf"\s*(?!{_MONEY})(?P<subject>[^\W\d_]{{3,}})\b[^()\[\].:;]{{0,60}}"
+    rf"\bin (?:{'|'.join(map(re.escape, PLAIN_SCALES))})[\s.]*",
     re.IGNORECASE,
 )
-"""The name of a table whose rows are kinds of an amount: "Expenditure by type"."""
+"""A title that says of what its scale is: "Passengers per weekday in thousands". Money is in one scale throughout."""
 _COUNTED_EXPRESSLY = re.compile(r"\b(?:numbers?|counts?|headcount|quantity|no\.?)\b|#", re.IGNORECASE)
 
 
@@ -317,6 +324,7 @@ class TableClues:
         self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)
         self.percent = self._stated_percent()
         self.currency, self.currency_from, self.currency_per = self._find_currency()
+        self._scaled = self._find_scaled()
         stated = unit_for_all(context, corner, titles)
         if decided is not None and (is_other_unit(decided) or decided.unit == "YR"):
             stated = decided, MAPPING
@@ -327,6 +335,27 @@ class TableClues:
         named = (context.caption, context.title, *context.heading, structure.corner, *titles)
         self._kinds_of_money = any(map(_KINDS_OF_MONEY.search, named))
         self._units_of_rows: dict[str, Clue | None] = {}
+
+    def scale_of(self, column: int) -> StatedUnit | None:
+        """The scale stated for the table, where it is one of this column too."""
+        return self.scale if self._scaled is None or column in self._scaled else None
+
+    def _find_scaled(self) -> frozenset[int] | None:
+        """The columns of what the title's scale is of, and those of periods; None for all columns."""
+        if self.scale is None or self.scale.source not in {"caption", "title"} or self.currency is not None:
+            return None
+        context = self._table.context
+        said = _SCALED_SUBJECT.fullmatch(context.caption if self.scale.source == "caption" else context.title)
+        if said is None:
+            return None
+        subject = stem(said["subject"].lower())
+        named = frozenset(
+            column.index
+            for column in self._table.columns
+            if column.index != self._table.structure.label_column
+            and any(stem(word) == subject for name in column.path for word in words(name))
+        )
+        return named | self.temporal if named else None
 
     def _named(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """The names of a column with the code of the currency that its ``kr`` are."""

@@ -179,6 +179,23 @@ def test_nearer_source_beats_farther() -> None:
     assert quantity(table(("", "2019"), ("Sales", "12"), context=context), 1, 1).scale_from == "caption"
 
 
+@pytest.mark.parametrize(
+    ("header", "caption", "read_as"),
+    [
+        (("Line", "Stops", "Passengers"), "Passengers per weekday in thousands", ("24", "12000")),
+        (("Line", "Stops", "2023"), "Passengers per weekday in thousands", ("24000", "12000")),
+        (("Line", "Stops", "Passengers"), "Lines, in thousands", ("24000", "12000")),
+        (("Line", "Profit", "Sales"), "Sales by line in thousands", ("24000", "12000")),
+        (("Line", "Stops", "Passengers"), "Passengers per weekday (in thousands)", ("24000", "12000")),
+    ],
+)
+def test_a_scale_of_what_a_title_names_is_of_the_columns_that_it_names(
+    header: tuple[str, ...], caption: str, read_as: tuple[str, ...]
+) -> None:
+    made = table(header, ("North", "24", "12"), ("South", "19", "7"), context=Context(caption=caption))
+    assert tuple(read(made, 1, column)[0] for column in (1, 2)) == read_as
+
+
 def test_dollar_signs_on_first_and_total_rows_hold_for_the_column() -> None:
     made = table(("", "2019", "Stores"), ("A", "$ 5", "7"), ("B", "3", "8"), ("Total", "$ 8", "15"))
     assert read(made, 2, 1) == ("3", "CCY_USD", 0)
