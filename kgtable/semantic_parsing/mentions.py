@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
@@ -26,6 +27,8 @@ from kgtable.values.units import SCALE_LETTERS, SCALE_WORDS
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 DECADE = re.compile(r"(1[5-9]|20)\d0s")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_TO = frozenset(["to", "until", "till", "through", "-", "–"])
+"""Between the first and the last day of a span."""
 _YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year|(?:in )?the year before|a year (?:before|earlier))\b(?! (?:in|of)\b)")  # fmt: skip  # noqa: E501
 _OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -177,7 +180,7 @@ class Mentions:
     @cached_property
     def times(self) -> tuple[TimeMention, ...]:
         """Dates, months, years and spans, each with how it limits time."""
-        found = [self._related(mention) for mention in self._times()]
+        found = [self._related(mention) for mention in self._years_of_spans(tuple(self._times()))]
         years = [mention for mention in found if _YEAR.fullmatch(mention.lexical)]
         if len(years) == 1:  # "in 2023 … the year before"
             for match in _YEAR_BEFORE.finditer(self.lower):
@@ -185,6 +188,25 @@ class Mentions:
                 if not mask & years[0].full_mask:
                     found.append(TimeMention(str(int(years[0].lexical) - 1), mask, full_mask=mask))
         return tuple(found)
+
+    def _years_of_spans(self, found: Sequence[TimeMention]) -> Iterator[TimeMention]:
+        """*Between 1 March and 31 May 2023*: the first day is in the year said once, or in the one before it."""
+        for mention, after in itertools.zip_longest(found, found[1:]):
+            if (
+                after is None
+                or len(mention.lexical) != len("--03-01")
+                or len(after.lexical) != len("2023-05-31")
+            ):
+                yield mention
+                continue
+            before = self.tokens[: (mention.mask & -mention.mask).bit_length() - 1]
+            behind = self.tokens[(after.mask & -after.mask).bit_length() - 1]
+            joint = self.text[self.tokens[mention.mask.bit_length() - 1].end : behind.start].strip().lower()
+            opened = bool(before) and before[-1].word in ("between", "from")
+            if joint in _TO or (joint == "and" and opened):
+                day, last = mention.lexical[1:], after.lexical[4:]
+                mention = mention._replace(lexical=f"{int(after.lexical[:4]) - (day > last)}{day}")
+            yield mention
 
     def _times(self) -> Iterator[TimeMention]:
         names = months()

@@ -96,6 +96,20 @@ def test_several_questions_in_one() -> None:
     assert len(Question.read("who won the race? " * 500).parts) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Calls between 1 March and 31 May 2023", ["2023-03-01", "2023-05-31"]),
+        ("Calls from March 1 to May 31, 2023", ["2023-03-01", "2023-05-31"]),
+        ("Calls between 1 November and 28 February 2023", ["2022-11-01", "2023-02-28"]),
+        ("Calls on 1 March and 31 May 2023", ["--03-01", "2023-05-31"]),
+        ("Calls between 1 March and noon, and on 31 May 2023", ["--03-01", "2023-05-31"]),
+    ],
+)
+def test_the_first_day_of_a_span_is_in_the_year_said_of_the_last(text: str, days: list[str]) -> None:
+    assert [mention.lexical for mention in Question.read(text).times] == days
+
+
 def test_times_behind_the_last_token_that_is_read_are_left_out() -> None:
     assert len(Question.read("12:30 " * 2_000).clocks) == MOST_TOKENS // 2
 
