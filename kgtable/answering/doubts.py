@@ -165,6 +165,9 @@ def _kind_of_answer(found: Interpretation) -> str:
     read = found.target or found.best.candidate.measure
     if read is not None and read.clock and found.op in ("select", "sum") and question.unit_asked is not None:
         return "The answer is a time of the day, where the question asks for a length."
+    money = any((value.unit or "").startswith("CCY_") for value in found.said)
+    if money and question.unit_asked is not None and not question.unit_asked[0].startswith("CCY_"):
+        return "The answer is an amount of money, where the question asks for another unit."
     asked = question.cues.keys() & {"how_long", "how_many", "how_much"}
     words = (
         kinds and kinds <= set(NAMING) and not any(map(starts_with_a_number, texts(found.best.denotation)))

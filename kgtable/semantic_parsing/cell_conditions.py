@@ -22,7 +22,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import comparable
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.scalars import normal, text_of
-from kgtable.semantic_parsing.column_links import ColumnLinks, inflected
+from kgtable.semantic_parsing.column_links import ColumnLink, ColumnLinks, inflected
 from kgtable.semantic_parsing.conditions import Condition, run_beside
 from kgtable.semantic_parsing.english import fold, peoples, results, word_stem
 from kgtable.semantic_parsing.mentions import NumberMention, QuestionToken
@@ -318,7 +318,7 @@ class CellConditions(ColumnLinks):
     def _truths(self) -> Iterator[Condition]:
         """Columns of yes and no that the question names: the rows where it holds."""
         for view, link in zip(self.index.columns, self.columns, strict=True):
-            if view.kind is ValueKind.TRUTH and link.score >= 0.5:
+            if view.kind is ValueKind.TRUTH and link.score >= 0.5 and not self._is_of_the_title(link):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(True, ValueKind.TRUTH))
                 yield Condition(expression, link.mask, view.place, "truth", 0.4 + 0.3 * link.score)
             for token in self.question.tokens if view.kind is ValueKind.TRUTH else ():
@@ -326,6 +326,11 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     expression = Compare(Relator.EQUAL, view.ref, Constant(False, ValueKind.TRUTH))
                     yield Condition(expression, 1 << token.index, view.place, "untruth", 0.7)
+
+    def _is_of_the_title(self, link: ColumnLink) -> bool:
+        """Whether a word of a column stands in the title: the "swimming pool" beside "Lane swimming"."""
+        beside = self.title & self.question.content & ~link.mask
+        return not link.exact and not link.mask & ~(self.title & (beside >> 1 | beside << 1))
 
     def _missing(self) -> Iterator[Condition]:
         """Columns with blank cells, where the question negates or asks for what is not there."""

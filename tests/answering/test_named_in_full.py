@@ -135,3 +135,27 @@ def test_a_column_named_by_a_word_of_something_else_is_doubted(question: str, ta
     answer = ask(question, table)
     assert not answer.verified
     assert any("does not" in reason for reason in answer.reasons), answer.reasons
+
+
+POOL = relation(
+    "swimming-pool", ("Day", "Opens", "Lane swimming", "Visitors"), ("Thursday", "06:30", "yes", "241"),
+    ("Friday", "10:00", "yes", "305"), ("Saturday", "08:00", "no", "614"),
+)  # fmt: skip
+
+
+def test_a_word_of_the_title_asks_for_no_column_of_yes_and_no() -> None:
+    answer = ask("Which day had the most visitors at the swimming pool?", POOL)
+    assert (answer.text, answer.verified) == ("Saturday", True)
+    assert ask("Which day with lane swimming had the most visitors?", POOL).text == "Friday"
+
+
+TOOLS = relation(
+    "tools", ("Tool", "Borrower", "Fee per day (EUR)"), ("Ladder", "Lucy", "4"), ("Chainsaw", "Per", "12"),
+    ("Tile cutter", "Odile", "6"),
+)  # fmt: skip
+
+
+def test_money_is_no_answer_where_days_are_asked_for() -> None:
+    answer = ask("How many days did Lucy keep the ladder?", TOOLS)
+    assert "The answer is an amount of money, where the question asks for another unit." in answer.reasons
+    assert not answer.verified
