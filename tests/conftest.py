@@ -32,7 +32,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = nodeid.partition("::")[0]
             return "tests/conformance" if file.startswith("tests/conformance/") else file
 
+        def _assign_work_unit(self, node: Any) -> None:
+            if not self.assigned_work.get(node):
+                for file in reversed(LONGEST):
+                    if file in self.workqueue:
+                        self.workqueue.move_to_end(file, last=False)
+            super()._assign_work_unit(node)
+
     return Scheduling(config, log)
+
+
+LONGEST = (
+    "tests/answering/test_own_questions.py",
+    "tests/building/test_faulty_files.py",
+    "tests/test_docs.py",
+    "tests/answering/test_counted_runs.py",
+    "tests/server/test_hostile.py",
+    "tests/building/test_power_cuts.py",
+)
+"""The files that take longest, in that order: begun first, so that no process is left alone with one at the end."""
 
 
 PLANETS = """\
