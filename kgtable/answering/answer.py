@@ -17,6 +17,7 @@ from kgtable.answering.prompting import measure, unit_word
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
+from kgtable.semantic_parsing.ranker_weights import SURE_FROM
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import JOINT
 from kgtable.values.text import harmless_text, single_line
@@ -83,9 +84,10 @@ class PassageCitation:
 class Status(StrEnum):
     """Status of an answer.
 
-    `VERIFIED`: computed by a program that accounts for every content word of the question, and nothing
-    else fits as well. `AMBIGUOUS`: another table, row, column or reading fits about as well and gives a
-    different answer. `GROUNDED`: every number and text of it is a program's result or a cited cell.
+    `VERIFIED`: grounded, not ambiguous, and two readers that know nothing of one another, such as a language
+    model and the rules, get the same result from the same table. `AMBIGUOUS`: another table, row, column or
+    reading fits about as well and gives a different answer. `GROUNDED`: every number and text of it is a
+    program's result or a cited cell.
     `UNVERIFIED`: not even that. `NONE`: there is no answer.
     """
 
@@ -173,6 +175,12 @@ class Answer:
         if self.ambiguous:
             return Status.AMBIGUOUS
         return Status.GROUNDED if self.grounded else Status.UNVERIFIED
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is verified, or one reading grounds it and the ranker is confident of that reading."""
+        confident = (self.confidence or 0.0) >= SURE_FROM
+        return self.verified or (self.grounded and not self.ambiguous and confident)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``kgtable ask --json`` prints."""

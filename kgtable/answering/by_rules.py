@@ -1,8 +1,8 @@
 """Answers without a language model: candidate programs, ranked, executed, and judged.
 
 `answer_by_programs` takes a question and tables with their scores. It answers with the likeliest program,
-or abstains; beside it stand other programs that fit about as well and give something else. What the
-three words of a verdict mean is said in docs (grounded, ambiguous, verified).
+or abstains; beside it stand other programs that fit about as well and give something else. An answer by rules
+alone is grounded or ambiguous, never verified: verification takes a second, independent reader.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.answering.doubts import doubts_of, missing_words
+from kgtable.answering.checks import missing_words, objections
 from kgtable.answering.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
@@ -74,9 +74,9 @@ class RankedProgram:
 class RankedAnswer:
     """The likeliest program's answer, or none; how sure it is, and what else fits.
 
-    `grounded`: the answer is what an executed program gave. `ambiguous`: a program that fits about as well
-    gives something else. `verified`: grounded, every content word of the question accounted for, not
-    ambiguous, and the confidence high. `reasons` say in plain words what was checked or is missing.
+    `grounded`: the answer is the result of an executed program. `ambiguous`: a program that fits about as well
+    gives something else. `sure`: grounded, no check objects, and the confidence is high. `reasons` say in plain
+    words what was checked or is missing.
     """
 
     question: str
@@ -84,7 +84,7 @@ class RankedAnswer:
     confidence: float
     grounded: bool = False
     ambiguous: bool = False
-    verified: bool = False
+    sure: bool = False
     reasons: tuple[str, ...] = ()
     alternatives: tuple[RankedProgram, ...] = field(default=())
     parts: tuple[RankedAnswer, ...] = field(default=())
@@ -214,12 +214,11 @@ def _likeliest(
     if main is None or _guesses_the_column(best) or (none > share and _names_nothing(asked, best)):
         why = missing_words(reading) or "No program fits the question well enough."
         return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
-    doubts = doubts_of(reading)
-    ambiguous = bool(rivals)
-    if not doubts:
+    against = objections(reading)
+    if not against:
         reason = "Every word of the question is accounted for, and no other reading fits."
         return RankedAnswer(question, main, confidence, True, False, True, (reason,))
-    return RankedAnswer(question, main, confidence, True, ambiguous, False, tuple(doubts), alternatives)
+    return RankedAnswer(question, main, confidence, True, bool(rivals), False, tuple(against), alternatives)
 
 
 def _guesses_the_column(best: Executed) -> bool:
@@ -272,7 +271,7 @@ def _several(question: str, parts: Sequence[RankedAnswer]) -> RankedAnswer:
         min(part.confidence for part in parts),
         all(part.grounded for part in parts),
         any(part.ambiguous for part in parts),
-        all(part.verified for part in parts),
+        all(part.sure for part in parts),
         reasons,
         tuple(other for part in parts for other in part.alternatives),
         tuple(parts),

@@ -166,7 +166,6 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
         text=ranked.text,
         value=ranked.value,
         unit=ranked.unit,
-        verified=ranked.verified and bool(citations),
         grounded=ranked.grounded,
         ambiguous=ranked.ambiguous,
         reasons=ranked.reasons,

@@ -310,7 +310,11 @@ class _Judge:
                 ambiguous = True
                 self._doubts.append(f"Another table gives {headline(other)[:60]} ({other.table}).")
             self._check_readings(results)
-            rivals, confidence = self._rivals(results)
+            rivals, confidence, agreed = self._rivals(results)
+            if not agreed:
+                self._doubts.append(
+                    "The rules do not read the question alike, so no second reader confirms it."
+                )
             by_size = [found for found in map(self._by_size, results) if found is not None]
             for text, found in by_size:
                 by_size_alone = self._alternative(text, found)
@@ -368,21 +372,29 @@ class _Judge:
         if best is not None and best.unaccounted:
             self._doubts.append(f"Not accounted for: {', '.join(best.unaccounted)}.")
 
-    def _rivals(self, results: Sequence[ProgramResult]) -> tuple[list[RankedProgram], float | None]:
-        """Programs of the ranker that fit as well and give something else; its confidence in the answer."""
+    def _rivals(self, results: Sequence[ProgramResult]) -> tuple[list[RankedProgram], float | None, bool]:
+        """Programs of the ranker that fit as well and give something else; its confidence in the answer; whether
+        its own best program gives the same result from the same table."""
         if not results:
-            return [], None
+            return [], None, False
         mine = [id for result in results for id in tables_of(result.program)]
         scores = {found.table: found.score for found in self._evidence.retrieval.tables}
         ids = list(dict.fromkeys((*mine, *self._evidence.tables)))[:MOST_TABLES]
         ids.sort(key=lambda id: -scores.get(id, 0.0))
         tables = [(self._relations[id], scores.get(id, 0.0)) for id in ids]
-        others = _programs(answer_by_programs(self._question, tables))
+        ranked = answer_by_programs(self._question, tables)
+        others = _programs(ranked)
         asked = Question.read(self._question)
         left = max(Coverage(asked, r.program, self._relations, r).count_left for r in results)
         answer = answer_key(self._said)
         same = [other.confidence for other in others if answer_key(_values(other.result)) == answer]
         confidence = max(same, default=None)
+        best = ranked.best
+        agreed = (
+            best is not None
+            and bool(set(best.tables) & set(mine))
+            and answer_key(_values(best.result)) == answer
+        )
         kinds = {_kind(value) for value in self._said}
         if not kinds <= _KINDS.get(asked.wh, _ANY):
             kinds = set(_ANY)
@@ -401,7 +413,7 @@ class _Judge:
                 continue
             if Coverage(asked, other.result.program, self._relations, other.result).count_left <= left:
                 rivals.append(other)
-        return rivals, confidence
+        return rivals, confidence, agreed
 
     def _by_size(self, result: ProgramResult) -> tuple[str, ProgramResult] | None:
         """What an extreme of numbers printed in brackets gives by their size, where it is something else."""

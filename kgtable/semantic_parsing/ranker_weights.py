@@ -78,6 +78,9 @@ class HiddenLayer:
         return cls(places, inputs, bias, np.array(data["output"], dtype=np.float64))
 
 
+SURE_FROM = 0.9
+"""The calibrated confidence from which an answer by rules counts as sure."""
+
 SAID = 0.5
 """The value of a feature that a word of the question is said beside an operator."""
 

@@ -66,7 +66,7 @@ def suggestions(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
-    """Verified questions, each about another table, of kinds that take turns."""
+    """Questions that the rules answer with confidence, each about another table, of kinds that take turns."""
     ids = [id for id, record in graph.catalogue.tables.items() if 0 < record.cells <= LARGEST]
     most = TRIED
     spread = list(dict.fromkeys(ids[place * len(ids) // most] for place in range(most))) if ids else []
@@ -84,7 +84,7 @@ def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
             narrowed = f"{question[:-1]} in {title}?" if title and question else ""
             for asked in filter(None, (question, narrowed)):
                 tried += 1
-                if asked not in found.values() and is_verified(graph, asked, id):
+                if asked not in found.values() and is_answered(graph, asked, id):
                     found[id] = asked
                     break
     return tuple(found.values())
@@ -92,25 +92,25 @@ def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _about(graph: KnowledgeGraph, id: str, place: _Place) -> tuple[str, ...]:
-    """Verified questions about one table, those near the cell first."""
+    """Questions that the rules answer with confidence about one table, those near the cell first."""
     if graph.catalogue.tables[id].cells > LARGEST:
         return ()
     questions = TableQuestions.of(graph, id)
     candidates = list(filter(None, dict.fromkeys([*questions.near(place), *questions.general()])))
     found: list[str] = []
     for question in candidates[: TRIED // 2]:
-        if len(found) <= AFTER and is_verified(graph, question, id):
+        if len(found) <= AFTER and is_answered(graph, question, id):
             found.append(question)
     return tuple(found)
 
 
-def is_verified(graph: KnowledgeGraph, question: str, table: str) -> bool:
-    """Whether the rules answer a question from a table alone, by a program that is verified."""
+def is_answered(graph: KnowledgeGraph, question: str, table: str) -> bool:
+    """Whether the rules answer a question from a table alone, with confidence."""
     try:
         answer: Answer = graph.ask(question, model="none")
     except KgtableError:
         return False
-    return answer.verified and answer.program is not None and set(tables_of(answer.program)) == {table}
+    return answer.is_sure and answer.program is not None and set(tables_of(answer.program)) == {table}
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def standalone(graph: KnowledgeGraph, question: str, before: str) -> str:
     """The complete question for a follow-up of `before`; the question itself where it is complete, or nothing fits.
 
     A year takes the place of the year before; a name that of a name which the answer before rests on, by
-    preference one with which the rules verify an answer.
+    preference one with which the rules answer with confidence.
     """
     named = follows(question)
     if named is None:
@@ -297,7 +297,7 @@ def standalone(graph: KnowledgeGraph, question: str, before: str) -> str:
         return question
     rewritten = list(dict.fromkeys(_rewritten(before, named, answer)))[:MOST_TRIED]
     answers = {one: _answered(graph, one) for one in rewritten}
-    sure = (one for one, found in answers.items() if found is not None and found.verified)
+    sure = (one for one, found in answers.items() if found is not None and found.is_sure)
     naming = (one for one, found in answers.items() if found is not None and _rests_on(found, named))
     return next(sure, None) or next(naming, None) or question
 

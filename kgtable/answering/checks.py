@@ -1,0 +1,68 @@
+"""Checks of an answer by rules: what its program leaves out of the question, and what else fits.
+
+Each check looks at the best program and says in a sentence what speaks against it; an empty text is no objection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from kgtable.answering.coverage import TELLING, Coverage
+from kgtable.answering.grounding import spoken_value
+from kgtable.answering.rivals import Interpretation
+from kgtable.semantic_parsing.english import consumed_cues
+from kgtable.semantic_parsing.ranker_weights import SURE_FROM
+
+
+def objections(found: Interpretation) -> list[str]:
+    """Return what speaks against the best program's answer; empty where nothing does."""
+    said = [objection for check in _CHECKS if (objection := check(found))]
+    if not said and found.confidence < SURE_FROM:
+        return ["Low confidence in this reading of the question."]
+    return said
+
+
+def missing_words(found: Interpretation) -> str:
+    """Name the words of the question that neither the program nor the title of its table accounts for."""
+    question, candidate = found.question, found.best.candidate
+    left = (question.content | found.source.values) & ~candidate.mask
+    if left:
+        relations = {links.index.id: links.index.relation for links in found.source.links}
+        left &= ~Coverage(question, candidate.program, relations).consumed
+    return f"Not found in the table: {question.words_of(left)}." if left else ""
+
+
+def _cut_off(found: Interpretation) -> str:
+    question = found.question
+    rest = question.text[question.tokens[-1].end :] if question.tokens else ""
+    return "The end of the question was not read: it is too long." if any(map(str.isalnum, rest)) else ""
+
+
+def _unused_operators(found: Interpretation) -> str:
+    question, mask = found.question, found.best.candidate.mask
+    accounted = consumed_cues().get(found.op, consumed_cues()["any"])
+    unused = [
+        question.words_of(tokens & ~mask)
+        for cue, tokens in question.cues.items()
+        if cue in TELLING and cue not in accounted and tokens & ~mask
+    ]
+    return f"Not accounted for: {', '.join(dict.fromkeys(unused))}." if unused else ""
+
+
+def _other_reading(found: Interpretation) -> str:
+    if not found.rivals:
+        return ""
+    rival = found.rivals[0]
+    values = (value for row in rival.denotation.rows for value in row if value is not None)
+    said = "; ".join(islice(dict.fromkeys(map(spoken_value, values)), 3))
+    where = ", ".join(rival.candidate.source.ids)
+    return f"Also possible: {said} ({where})."
+
+
+_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
+    missing_words,
+    _cut_off,
+    _unused_operators,
+    _other_reading,
+)
