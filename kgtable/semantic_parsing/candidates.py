@@ -175,8 +175,6 @@ class CandidateFeatures:
         """The candidate with its features."""
         source, question = self.source, self.question
         others = tuple(others)
-        if op.partition("/")[0] in ("sorted", "top"):
-            mask |= Question._all(tokens for _, tokens in question.listed_first)
         op_features, op_mask = self._of_op(op, conditions.mask | mask)
         features = dict(conditions.features)
         features.update(op_features)

@@ -21,10 +21,10 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import comparable
 from kgtable.programs.relation import ColumnRole, MemberKind
-from kgtable.programs.scalars import normal, text_of
+from kgtable.programs.scalars import normal
 from kgtable.semantic_parsing.column_links import ColumnLink, ColumnLinks, inflected
 from kgtable.semantic_parsing.conditions import Condition, run_beside
-from kgtable.semantic_parsing.english import fold, peoples, results, word_stem
+from kgtable.semantic_parsing.english import fold, word_stem
 from kgtable.semantic_parsing.mentions import NumberMention, QuestionToken
 from kgtable.semantic_parsing.reading import Question
 from kgtable.semantic_parsing.relation_index import LONGEST_VALUE, ColumnView, stems_of
@@ -33,12 +33,8 @@ from kgtable.text.words import is_empty_word
 MOST_LISTED = 40
 """Different cells that one condition names."""
 
-MOST_RESULTS = 300
-"""Different results of games in a column; of one with more none is chosen by its letter."""
-
 _ITEM = re.compile(r"\s*(?:[,;/\n|]|\s[&+]\s|\band\b)\s*")
 _QUALIFIED = re.compile(r"(?<=\w)\s*\([^()]*\)$")
-_RESULT = re.compile(r"\s*[WLDT](?:\b|(?=[\s\d(–-]))")
 _ENDING_SIGNS = frozenset("+-−–#*")
 _MINUS = str.maketrans("−–", "--")
 _TOWARDS = {"into": "to", "onto": "to", "towards": "to", "toward": "to"}
@@ -57,7 +53,6 @@ class CellConditions(ColumnLinks):
         yield from self._numbers()
         yield from self._truths()
         yield from self._missing()
-        yield from self._results()
 
     def _exact(self) -> Iterator[Condition]:
         """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
@@ -140,9 +135,8 @@ class CellConditions(ColumnLinks):
             if token.empty or (token.stem.isdigit() and len(token.stem) < 3):
                 continue
             bit = 1 << token.index
-            for stem in (token.stem, *sorted(peoples().get(token.stem, ()))):
-                for place in cells.words.get(stem, ())[:4000]:
-                    hits[place] |= bit
+            for place in cells.words.get(token.stem, ())[:4000]:
+                hits[place] |= bit
             if len(token.stem) >= 5 and token.stem.isalpha():
                 for place in cells.prefixes.get(token.stem[:4], ())[:500]:
                     if not hits[place] & bit and any(
@@ -232,35 +226,6 @@ class CellConditions(ColumnLinks):
             printed = (" ".join(self.index.cells.text(place).split()) for place in items)
             expression = Membership(view.ref, tuple(map(Constant, printed)))
         yield Condition(expression, mask, view.place, "listed", 0.98, size=rows, text=said)
-
-    def _results(self) -> Iterator[Condition]:
-        """Games that were won, lost or drawn, in a column whose cells begin with the letter of the result."""
-        asked = {
-            letter: mask
-            for letter, words in results().items()
-            if (mask := Question._all(1 << t.index for t in self.question.tokens if t.word in words))
-        }
-        for view in self.index.columns if asked else ():
-            if view.kind is not ValueKind.TEXT:
-                continue
-            data = self.index.relation.data(view.place)
-            codes = data.used()
-            if not 2 <= len(codes) <= MOST_RESULTS:
-                continue
-            texts = [text_of(data.values[code]) for code in codes]
-            if not all(map(_RESULT.match, texts)):
-                continue
-            for letter, mask in asked.items():
-                held = [text for text in texts if text.lstrip().startswith(letter)]
-                whole = tuple(Constant(" ".join(text.split())) for text in held)
-                begins = f"{letter} ".casefold()
-                expression: Expression = Membership(view.ref, whole)
-                if len(held) > MOST_LISTED:
-                    if [text for text in texts if begins in normal(text)] != held:
-                        continue
-                    expression = Compare(Relator.CONTAINS, view.ref, Constant(begins))
-                if held:
-                    yield Condition(expression, mask, view.place, "result", 0.75, text=letter)
 
     def _groups(self) -> Iterator[Condition]:
         """Headings over rows that the question says."""

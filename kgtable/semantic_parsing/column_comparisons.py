@@ -19,11 +19,9 @@ from kgtable.programs.algebra import (
     Expression,
     Filter,
     Function,
-    IsMissing,
     Limit,
     Lookup,
     Named,
-    Not,
     Operator,
     Project,
     Relator,
@@ -40,7 +38,6 @@ from kgtable.semantic_parsing.english import (
     linking_verbs,
     months,
     synonyms,
-    telling_words,
     word_stem,
     words_of_type,
 )
@@ -163,7 +160,6 @@ class ColumnComparisons(Grammar):
         bases = [(rows, "", 0)] if single else []
         if totals is not None and not conditions.conditions:
             bases.append((totals, "/total", cues.get("total", 0)))
-        yield from self._per_unit(conditions)
         for base, suffix, base_mask in bases:
             for one, other in pairs[:3]:
                 early, late = self._in_order(one, other)
@@ -185,55 +181,13 @@ class ColumnComparisons(Grammar):
                             mask=base_mask,
                             others=asked,
                         )
-                        low, high = min(view.place for view in asked), max(view.place for view in asked)
-                        span = tuple(view.ref for view in periods if low <= view.place <= high)
-                        if cues.keys() & {"between", "since", "until"} and len(span) > len(columns):
-                            root = Aggregate(AGGREGATES[name], ColumnRef("value"), Unpivot(base, span))
-                            yield self.make(
-                                f"columns/{name}/span{suffix}",
-                                root,
-                                conditions,
-                                measure=asked[0],
-                                mask=base_mask,
-                                others=asked,
-                            )
         if len(periods) >= 2:
             spanned = self._spanned(asked, periods) if len(asked) >= 2 else periods
             masks = asked if len(asked) >= 2 else []
-            yield from self._columns_given(rows, conditions, spanned)
             if single:
                 yield from self._columns_beyond(rows, conditions, spanned, masks)
             elif totals is not None:
                 yield from self._columns_beyond(totals, conditions, spanned, masks, cues.get("total", 0))
-
-    def _per_unit(self, conditions: ConditionSet) -> Iterator[Candidate]:
-        """One measure by another that stands behind *per*: tonnes per hectare, rent per square metre of a row."""
-        source, link = self.source, self.source.link
-        per = self.cues.get("per", 0)
-        if not per:
-            return
-        behind = (per << 1 | per << 2 | per << 3) & ~Question._all(c.mask for c in conditions.conditions)
-        below = [view for view in self.measures if link(view).mask & behind & -behind][:1]
-        below = below or [view for view in self.measures if link(view).mask & behind][:1]
-        for unit in below:
-            words = link(unit).mask & behind
-            above = [v for v in self.measures if v is not unit and link(v).mask & ~words and not v.whole][:2]
-            for view in above:
-                ratio = Arithmetic(Operator.DIVIDE, view.ref, unit.ref)
-                rows = conditions.over(source.rows(conditions.choice))
-                if conditions.conditions:
-                    root = Arithmetic(Operator.DIVIDE, Lookup(rows, view.ref), Lookup(rows, unit.ref))
-                    yield self.make(
-                        "ratio/per", root, conditions, measure=view, mask=per | words, others=(unit,)
-                    )
-                for down, token, _, _ in self._directions()[:1]:
-                    best = Limit(Sort(rows, (SortKey(ratio, down),)), 1, ties=True)
-                    for target in self.targets[:2]:
-                        if not target.measure:
-                            yield self.make(
-                                "extreme/per", Project(best, (Named(target.ref),)), conditions, target=target,
-                                measure=view, mask=token | per | words, others=(unit,),
-                            )  # fmt: skip
 
     def _columns_beyond(
         self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView], asked: Sequence[ColumnView],
@@ -269,23 +223,6 @@ class ColumnComparisons(Grammar):
             for token in self.question.tokens
             if len(kinds) == 1 and kinds & {token.stem, *synonyms().get(token.stem, ())}
         )
-
-    def _columns_given(
-        self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView]
-    ) -> Iterator[Candidate]:
-        """The periods of which a row has a value, or for which a table has columns: "in which years was … given"."""
-        told, named = self._heading(columns)
-        if not named or self._directions() or self.question.thresholds or self.question.times:
-            return
-        if not conditions.conditions and "position" not in self.cues:
-            return
-        base: Rows = rows if conditions.conditions else Limit(rows, 1)
-        wide: Rows = Unpivot(base, tuple(view.ref for view in columns))
-        if conditions.conditions:
-            wide = Filter(wide, Not(IsMissing(ColumnRef("value"))))
-        words = (1 << token.index for token in self.question.tokens if token.word in telling_words())
-        listed = Project(wide, (Named(told),), True)
-        yield self.make("column_list", listed, conditions, mask=named | Question._all(words))
 
     def _heading(self, columns: Sequence[ColumnView]) -> tuple[Expression, int]:
         """What says which column it is, its year where years are asked for; and the tokens that ask for it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from itertools import combinations
 
 from kgtable.programs.algebra import (
@@ -13,13 +11,10 @@ from kgtable.programs.algebra import (
     And,
     Apply,
     Arithmetic,
-    ColumnRef,
     Compare,
-    Constant,
     Expression,
     Filter,
     Function,
-    GroupBy,
     Limit,
     Lookup,
     Named,
@@ -31,21 +26,15 @@ from kgtable.programs.algebra import (
     RowChoice,
     Sort,
     SortKey,
-    ValueKind,
 )
 from kgtable.programs.relation import ColumnRole
 from kgtable.semantic_parsing.candidates import Candidate
 from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.english import linking_verbs, words_of_type
+from kgtable.semantic_parsing.english import linking_verbs
 from kgtable.semantic_parsing.grammar import MOST_MEASURES, Grammar
 from kgtable.semantic_parsing.reading import Question
 from kgtable.semantic_parsing.relation_index import ColumnView
 from kgtable.semantic_parsing.sources import condition_set
-
-_AS_LARGE_AS = re.compile(r"\btimes as (?:\w+|(?:many|much)(?: \w+){1,3}?) as$")
-
-
-_BEYOND = frozenset(("above", "below", "under", "over", "beneath", "beyond", "exceed", "exceeds", "exceeded"))
 
 
 class Comparisons(Grammar):
@@ -104,9 +93,6 @@ class Comparisons(Grammar):
     def _names_whole_first(self, one: Condition, other: Condition) -> bool:
         """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
         start = (one.mask & -one.mask).bit_length() - 1
-        opening = " ".join(token.word for token in self.question.tokens[:start] if token.word != "the")
-        if _AS_LARGE_AS.search(opening):  # "how many times as large as A is B" is B over A
-            return True
         said = self.cues.get("share", 0) & ((1 << start) - 1)
         words = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
         return bool(said) and any(token.word in linking_verbs() for token in words)
@@ -201,39 +187,6 @@ class Comparisons(Grammar):
                         measure=view,
                         mask=token | adjectives | costs,
                     )
-        if question.wh == "yes_no" and "same" in cues:
-            for view in [view for view in self.targets if view.place != one.column][:3]:
-                equal = Compare(Relator.EQUAL, Lookup(rows_one, view.ref), Lookup(rows_other, view.ref))
-                yield self.make("compare_yes/same", equal, both, target=view, mask=cues["same"])
-        counts = [Aggregate(AggregateFunction.COUNT, None, rows) for rows in (rows_one, rows_other)]
-        for down, token in self._pair_signs(None):
-            if "or" in cues:
-                key = GroupBy(
-                    union, (Named(column.ref, "key"),), (Named(Aggregate(AggregateFunction.COUNT), "value"),)
-                )
-                root = Project(
-                    Limit(Sort(key, (SortKey(ColumnRef("value"), down),)), 1), (Named(ColumnRef("key")),)
-                )
-                yield self.make("compare/count", root, both, mask=token | cues.get("or", 0) | adjectives)
-                ordered = Project(
-                    Limit(Sort(union, (SortKey(ColumnRef("@row"), down),)), 1), (Named(column.ref),)
-                )
-                yield self.make(
-                    f"compare/position/{'last' if down else 'first'}",
-                    ordered,
-                    both,
-                    mask=token | cues.get("or", 0) | adjectives,
-                )
-        if "difference" in cues:
-            yield self.make("difference/count", Arithmetic(Operator.SUBTRACT, *counts), both)
-        if "between" in cues and "how_many" in cues and not timed:
-            position = [Lookup(rows, ColumnRef("@row")) for rows in (rows_one, rows_other)]
-            apart = Arithmetic(
-                Operator.SUBTRACT,
-                Apply(Function.ABSOLUTE, Arithmetic(Operator.SUBTRACT, *position)),
-                Constant(Decimal(1), ValueKind.QUANTITY),
-            )
-            yield self.make("difference/position", apart, both, mask=cues["between"])
 
     def _says_other_first(self, one: Condition) -> bool:
         """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
@@ -327,19 +280,15 @@ class Comparisons(Grammar):
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         moved = cues.keys() & {"change", "up", "down", "more_than", "less_than"}
         if moved:
-            whole = self._named_in_full(linked)
-            pairs = [self._as_named(*pair) for pair in combinations(whole[:3], 2)]
-            for one, other in [*pairs, *self._beyond(linked)]:
+            pairs = [self._as_named(*pair) for pair in combinations(linked[:3], 2)]
+            for one, other in pairs:
                 if source.link(one).mask == source.link(other).mask:
                     continue
                 early, late = self._in_order(one, other)
                 timed = bool(early.period and late.period)
-                if "than" in cues or (one, other) not in pairs or self._stands_beyond(one, other):
+                if "than" in cues:
                     relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
                     holds: Expression = Compare(relator, one.ref, other.ref)
-                elif self._opens_beyond(one, other):
-                    relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-                    holds = Compare(relator, other.ref, one.ref)
                 else:
                     relator = Relator.LESS if "down" in cues else Relator.GREATER
                     holds = Compare(relator, late.ref, early.ref)
@@ -383,27 +332,6 @@ class Comparisons(Grammar):
                             mask=token | moves,
                             others=(one, other),
                         )
-        for cue, relator in (("above_average", Relator.GREATER), ("below_average", Relator.LESS)):
-            if cue in cues:
-                for by in self.measures[:2]:
-                    mean = Aggregate(AggregateFunction.MEAN, by.ref, source.rows())
-                    beyond = Filter(source.rows(), Compare(relator, by.ref, mean))
-                    for view in self.targets[:3]:
-                        yield self.make(
-                            "select/average",
-                            Project(beyond, (Named(view.ref),)),
-                            nothing,
-                            target=view,
-                            measure=by,
-                            mask=cues[cue],
-                        )
-                    yield self.make(
-                        "count/average",
-                        Aggregate(AggregateFunction.COUNT, None, beyond),
-                        nothing,
-                        measure=by,
-                        mask=cues[cue],
-                    )
         if cues.keys() & {"difference", "change", "how_long", "days_between"}:
             for conditions in self.sets[:2]:
                 if not conditions.conditions:
@@ -415,66 +343,3 @@ class Comparisons(Grammar):
                         Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref)
                     )
                     yield from self._maybe_converted("difference/dates", root, conditions, other, 0, (one,))
-                paired = self._opposed()
-                for one, other, mask in paired:
-                    root = Arithmetic(Operator.SUBTRACT, Lookup(chosen, one.ref), Lookup(chosen, other.ref))
-                    yield self.make(
-                        "difference/opposed", root, conditions, measure=one, others=(other,), mask=mask
-                    )
-
-    def _stands_beyond(self, one: ColumnView, other: ColumnView) -> bool:
-        """Whether *above* or *below* stands between the names of two columns: *in 2023 below their 2018 level*."""
-        first, second = self.source.link(one).mask, self.source.link(other).mask
-        words = (1 << token.index for token in self.question.tokens if token.word in _BEYOND)
-        return any(first & -first < word < second & -second for word in words)
-
-    def _opens_beyond(self, one: ColumnView, other: ColumnView) -> bool:
-        """Whether the limit is named first, right behind such a word: *above the alarm level on Friday*."""
-        first = self.source.link(one).mask
-        words = (1 << token.index for token in self.question.tokens if token.word in _BEYOND)
-        return any(first & (word << 1 | word << 2) for word in words if first > word)
-
-    def _is_within(self, view: ColumnView, other: ColumnView) -> bool:
-        """Whether the words that name a column are part of another's name: the *level* of an *alarm level*."""
-        mine, others = self.source.link(view).mask, self.source.link(other).mask
-        return mine & others == mine != others
-
-    def _named_in_full(self, linked: Sequence[ColumnView]) -> list[ColumnView]:
-        """The columns that no other is named by more words than."""
-        return [v for v in linked if not any(v is not o and self._is_within(v, o) for o in linked)]
-
-    def _beyond(self, linked: Sequence[ColumnView]) -> list[tuple[ColumnView, ColumnView]]:
-        """A measure and the one column named that limits it: *below their minimum stock* is said of the stock."""
-        whole = self._named_in_full(linked)
-        if len(whole) != 1 or not self.cues.keys() & {"more_than", "less_than"} or self.question.thresholds:
-            return []
-        limit = whole[0]
-        others = [view for view in self.measures if view is not limit]
-        shared = [view for view in others if set(view.stems) & set(limit.stems)]
-        if limit.period:
-            shared = [view for view in shared if view.period == limit.period]
-        if not shared and set(limit.stems) & words_of_type("limit"):  # what was spent, beside a budget
-            done = words_of_type("status") | words_of_type("spending")
-            shared = [
-                v for v in others if v.units == limit.units and set(v.stems) & done - words_of_type("limit")
-            ]
-        return [(view, limit) for view in shared[:1]]
-
-    def _opposed(self) -> list[tuple[ColumnView, ColumnView, int]]:
-        """Pairs of measures that share a word of the question and differ in another: *goals for*, *goals against*."""
-        tokens = self.question.tokens
-        asked = {token.stem for token in tokens}
-        named = [
-            view
-            for view in self.source.columns
-            if view.measure and len(view.stems) == 2 and not asked.isdisjoint(view.stems)
-        ]
-        found = []
-        for one, other in combinations(named, 2):
-            shared = asked & set(one.stems) & set(other.stems)
-            if shared:
-                mask = Question._all(1 << token.index for token in tokens if token.stem in shared)
-                found.append((one, other, mask))
-                if len(found) == 2:  # a table may have thousands of such columns
-                    break
-        return found

@@ -77,15 +77,6 @@ def synonyms() -> Mapping[str, frozenset[str]]:
     return found
 
 
-@cache
-def peoples() -> Mapping[str, frozenset[str]]:
-    """Stems of the countries of peoples whose names begin otherwise, by the people's stem: *France* of *French*."""
-    return {
-        word_stem(people): frozenset(word_stem(name.casefold()) for name in countries.split())
-        for people, countries in english()["peoples"].items()
-    }
-
-
 @lru_cache(maxsize=100_000)
 def word_stem(word: str) -> str:
     """The stem of a word, the same for British and American spelling and for irregular forms of a verb.
@@ -116,12 +107,6 @@ def word_endings() -> frozenset[str]:
 
 
 @cache
-def results() -> Mapping[str, frozenset[str]]:
-    """Words for the result of a game, by the letter that tables write for it."""
-    return {letter: frozenset(words.split()) for letter, words in english()["results"].items()}
-
-
-@cache
 def consumed_cues() -> Mapping[str, frozenset[str]]:
     """The classes of operator words that each operator accounts for, those that any does included."""
     entries = english()["consumed"]
@@ -142,34 +127,9 @@ def noun_openers() -> frozenset[str]:
 
 
 @cache
-def opening_pattern() -> re.Pattern[str]:
-    """How people begin before they ask, with the sign behind it: *I need to know*, *could you tell me*."""
-    texts = "|".join(english()["openings"]["patterns"])
-    return re.compile(rf"\W*(?:{texts})\b[\s,:;]*", re.IGNORECASE)
-
-
-@cache
-def superseded_stems() -> frozenset[str]:
-    """Stems of words that call a table a draft or an old copy of another."""
-    return frozenset(map(word_stem, english()["words"]["superseded"].split()))
-
-
-@cache
 def naming_words() -> frozenset[str]:
     """Words between a thing and its name."""
     return frozenset(english()["words"]["naming"].split())
-
-
-@cache
-def taking_words() -> frozenset[str]:
-    """Forms of the verb behind which *place* is no place: what takes place happens."""
-    return frozenset(english()["words"]["taking"].split())
-
-
-@cache
-def having_words() -> frozenset[str]:
-    """Words behind *still* that say that something is there."""
-    return frozenset(english()["words"]["having"].split())
 
 
 def is_verb_form(word: str) -> bool:
@@ -180,12 +140,6 @@ def is_verb_form(word: str) -> bool:
 @cache
 def _verbs() -> frozenset[str]:
     return frozenset(english()["words"]["verbs"].split())
-
-
-@cache
-def telling_words() -> frozenset[str]:
-    """Words that say only that a table gives something: "for which years is revenue provided"."""
-    return frozenset(english()["words"]["telling"].split())
 
 
 @cache

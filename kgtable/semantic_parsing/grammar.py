@@ -310,7 +310,6 @@ class Grammar(CandidateFeatures):
     def _directions(self) -> list[tuple[bool, int, str, Mapping[str, int]]]:
         """Descending or not, tokens, name, headers measured, for each superlative of the question."""
         compared = Question._all(threshold.mask for threshold in self.question.thresholds)
-        compared |= Question._all(mask for _, mask in self.question.listed_first)
         known = [(adjective, token) for adjective, token in self.question.adjectives if not token & compared]
         chosen = [entry for entry in known if entry[0].superlative]
         # In "the shortest time in the final", of a column "Final", only the first word ranks.
@@ -335,13 +334,6 @@ class Grammar(CandidateFeatures):
         """The tokens that speak of spending."""
         spent = words_of_type("spending")
         return Question._all(1 << token.index for token in self.question.tokens if token.stem in spent)
-
-    def _lapse(self, view: ColumnView) -> int:
-        """The tokens by which the longest is what happened first: *without* something, and *ago*, of dates of it."""
-        if not view.temporal or view.clock or not self.source.link(view).mask:
-            return 0
-        ago = Question._all(1 << token.index for token in self.question.tokens if token.word == "ago")
-        return ago | self.cues.get("negation", 0)
 
     def _shows_costs_below_zero(self, view: ColumnView) -> bool:
         """Whether the question speaks of spending, and the column shows costs as amounts below zero."""

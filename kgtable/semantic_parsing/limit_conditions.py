@@ -15,9 +15,6 @@ from kgtable.programs.algebra import (
     Constant,
     Expression,
     Function,
-    IsMissing,
-    Membership,
-    Or,
     Relator,
     ValueKind,
 )
@@ -26,15 +23,11 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import SCALES, duration_seconds, text_of, time_in
 from kgtable.semantic_parsing.column_links import ColumnLinks
 from kgtable.semantic_parsing.conditions import Condition, distance
-from kgtable.semantic_parsing.english import fold, months, words_of_type
 from kgtable.semantic_parsing.mentions import ClockMention, NumberMention, Threshold, TimeMention
 from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""
-
-MOST_MONTHS = 24
-"""Different texts of a column that are looked at for names of months."""
 
 _SPANS = frozenset(
     {("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")}
@@ -49,11 +42,7 @@ class LimitConditions(ColumnLinks):
         """All of them, in no order."""
         yield from self._times()
         yield from self._thresholds()
-        yield from self._standings()
-        yield from self._month_spans()
-        yield from self._terms()
         yield from self._clocks()
-        yield from self._signs()
 
     def _times(self) -> Iterator[Condition]:
         """Dates and periods of the question on columns of dates and periods."""
@@ -131,45 +120,6 @@ class LimitConditions(ColumnLinks):
         ]
         return named[0] if len(named) == 1 else -1
 
-    def _terms(self) -> Iterator[Condition]:
-        """The rows whose time, from one column to another, holds a year of the question: who was mayor *in 1995*."""
-        starts, ends = (
-            [v for v in self.index.columns if v.temporal and set(v.stems) & words_of_type(name)]
-            for name in ("term_start", "term_end")
-        )
-        if len(starts) != 1 or len(ends) != 1:
-            return
-        start, end = starts[0].ref, ends[0].ref
-        for mention in self.question.times:
-            if mention.relation == "in" and mention.lexical.isdigit():
-                year = _time_constant(mention.lexical)
-                lasts = Or((Compare(Relator.GREATER_OR_EQUAL, end, year), IsMissing(end)))
-                within = And((Compare(Relator.LESS_OR_EQUAL, start, year), lasts))
-                mask = mention.full_mask
-                if self.question.tokens[max(mask.bit_length() - 2, 0)].word == "in":
-                    mask |= mask >> 1
-                yield Condition(within, mask, -1, "term", 0.9)
-
-    def _month_spans(self) -> Iterator[Condition]:
-        """The rows of months from one to another, in columns whose texts are names of months."""
-        question = self.question
-        for one, other in itertools.pairwise(t for t in question.tokens if t.word in months()):
-            first, last = months()[one.word], months()[other.word]
-            lead = question.tokens[one.index - 1].word if one.index else ""
-            middle = question.lower[one.end : other.start].strip()
-            if first >= last or (lead, middle) not in _SPANS:
-                continue
-            mask = question.mask(question.tokens[one.index - 1].start, other.end)
-            for view in self.index.columns:
-                data = self.index.relation.data(view.place)
-                texts = [text_of(data.values[code]) for code in data.used()[:MOST_MONTHS]]
-                held = [text for text in texts if first <= months().get(fold(text), 0) <= last]
-                named = {months()[fold(text)] for text in held}
-                if {first, last} <= named:
-                    choices = tuple(Constant(" ".join(text.split())) for text in held)
-                    expression = Membership(view.ref, choices)
-                    yield Condition(expression, mask, view.place, "months", 0.96, size=len(held))
-
     def _month(self, view: ColumnView, mention: TimeMention, quality: float) -> Iterator[Condition]:
         """A month of any year, where the column has it in one year or as a text."""
 
@@ -187,25 +137,6 @@ class LimitConditions(ColumnLinks):
             yield Condition(
                 And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
             )
-
-    def _signs(self) -> Iterator[Condition]:
-        """Rises and falls by the sign of a column of changes: *in which towns did rents go down*."""
-        cues = self.question.cues
-        for cue, relator in (("down", Relator.LESS), ("up", Relator.GREATER)):
-            moved = cues.get(cue, 0)
-            if not moved or cues.keys() >= {"down", "up"} or self.question.thresholds:
-                continue
-            for view in self.index.columns:
-                if view.measure and set(view.stems) & words_of_type("change"):
-                    zero = Constant(Decimal(0), ValueKind.QUANTITY)
-                    link = self.columns[view.place]
-                    yield Condition(
-                        Compare(relator, view.ref, zero),
-                        moved | link.mask,
-                        view.place,
-                        "sign",
-                        0.6 + 0.2 * link.score,
-                    )
 
     def _clocks(self) -> Iterator[Condition]:
         """Times of the day of the question on columns of such: *after 12:00*."""
@@ -261,26 +192,6 @@ class LimitConditions(ColumnLinks):
                     scored.append(found)
             scored.sort(key=lambda condition: -condition.quality)
             yield from scored[:4]
-
-    def _standings(self) -> Iterator[Condition]:
-        """Ranks above, below or up to a place that the question names, on columns of ranks."""
-        ranks = words_of_type("rank") | words_of_type("standing")
-        for standing in self.question.standings:
-            for view, link in zip(self.index.columns, self.columns, strict=True):
-                stems = set(view.stems)
-                if view.role is not ColumnRole.ORDINAL and (stems.isdisjoint(ranks) or not view.numeric):
-                    continue
-                near = link.mask and distance(link.mask, standing.mask) <= 3
-                quality = 0.55 + 0.2 * (not stems.isdisjoint(ranks)) + 0.15 * link.score
-                ref = Apply(Function.NUMBER, view.ref) if view.role is ColumnRole.ORDINAL else view.ref
-                constant = Constant(standing.number.value, ValueKind.QUANTITY)
-                yield Condition(
-                    Compare(standing.relator, ref, constant),
-                    standing.mask | (link.mask if near else 0),
-                    view.place,
-                    "standing",
-                    quality,
-                )
 
     def _threshold(self, threshold: Threshold, view: ColumnView) -> Condition | None:
         number, link = threshold.number, self.columns[view.place]

@@ -38,22 +38,6 @@ _CLOCK = re.compile(
     r"|(?P<hour3>[01]?\d|2[0-3]) o'clock\b|(?P<word>noon|midday|midnight)\b)"
 )
 _SIGNED = re.compile(r"\b(?:negative|positive|below zero|in the red)\b")
-_PLACE = (
-    r"(?:the\s+)?(?P<place>\d+(?:st|nd|rd|th)|(?!zeroth)[a-z]+(?:th|st|nd|rd))(?:\s+(?:place|position|spot))?"
-)
-_STANDINGS = tuple(
-    (relator, re.compile(pattern))
-    for relator, pattern in (
-        (Relator.LESS, rf"\b(?:above|better than|higher than|ahead of|before)\s+{_PLACE}"),
-        (Relator.LESS_OR_EQUAL, rf"\b(?:at least|no worse than)\s+{_PLACE}"),
-        (Relator.GREATER, rf"\b(?:below|worse than|lower than)\s+{_PLACE}"),
-        (Relator.LESS_OR_EQUAL, rf"(?<![a-z]){_PLACE}\s+or\s+(?:better|higher|above)\b"),
-        (Relator.GREATER_OR_EQUAL, rf"(?<![a-z]){_PLACE}\s+or\s+(?:worse|lower|below)\b"),
-        (Relator.LESS_OR_EQUAL, r"\b(?:in|into|within|inside|among|made|makes|make|reached|reach|entered|cracked)\s+"
-                                r"(?:the\s+|a\s+)?top[ -](?P<place>\d+|[a-z]+)\b"),
-        (Relator.GREATER, r"\boutside\s+(?:of\s+)?(?:the\s+|a\s+)?top[ -](?P<place>\d+|[a-z]+)\b"),
-    )
-)  # fmt: skip
 _LIMITED = re.compile(
     r"\b(?:(?P<above>over|above|more than|longer than|slower than|beyond)"
     r"|under|below|less than|within|faster than|quicker than|shorter than)\s+$"
@@ -433,25 +417,6 @@ class Mentions:
             if number >= 1:
                 found.append((number, 1 << token.index))
         return tuple(found)
-
-    @cached_property
-    def standings(self) -> tuple[Threshold, ...]:
-        """Places that are a limit: *above fifth place*, *tenth or better*, *in the top ten*; the first is the best.
-
-        The relator compares the numbers of the places, so that *above fifth* is less than five.
-        """
-        found: dict[int, Threshold] = {}
-        for relator, pattern in _STANDINGS:
-            for match in pattern.finditer(self.lower):
-                said = match["place"]
-                digits = re.match(r"\d+", said)
-                place = int(digits[0]) if digits else ordinal_words().get(said) or number_words().get(said, 0)
-                mask = self.mask(*match.span())
-                number = NumberMention(Decimal(place), self.mask(*match.span("place")), said)
-                known = found.get(number.mask)
-                if place > 0 and (known is None or known.mask.bit_count() < mask.bit_count()):
-                    found[number.mask] = Threshold(relator, number, mask)
-        return tuple(found.values())
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:

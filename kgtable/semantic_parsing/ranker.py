@@ -22,16 +22,14 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.semantic_parsing.candidates import Candidate
 from kgtable.semantic_parsing.column_comparisons import ColumnComparisons
-from kgtable.semantic_parsing.derived_amounts import DerivedAmounts
-from kgtable.semantic_parsing.english import superseded_stems
+from kgtable.semantic_parsing.comparisons import Comparisons
 from kgtable.semantic_parsing.linking import Links
 from kgtable.semantic_parsing.ranker_weights import RankerWeights, word_features
 from kgtable.semantic_parsing.reading import Question
 from kgtable.semantic_parsing.references import References
 from kgtable.semantic_parsing.relation_index import index_of, stems_of
 from kgtable.semantic_parsing.selections import Selections
-from kgtable.semantic_parsing.sources import ProgramSource, Rarity, chains_of, joins_of, references_of
-from kgtable.semantic_parsing.twin_tables import TwinTables, twins_of
+from kgtable.semantic_parsing.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420
@@ -49,14 +47,11 @@ def candidates_of(source: ProgramSource) -> list[Candidate]:
     return list(found.values())
 
 
-class _All(Selections, ColumnComparisons, TwinTables, References, DerivedAmounts):
+class _All(Selections, Comparisons, ColumnComparisons, References):
     """Every operator."""
 
     def all(self) -> Iterator[Candidate]:
         """All candidates, the simplest operators first."""
-        if self.source.twins:
-            yield from self._of_twins()
-            return
         for conditions in self.sets:
             yield from self._basic(conditions)
         for conditions in self.sets[:4]:
@@ -69,20 +64,13 @@ class _All(Selections, ColumnComparisons, TwinTables, References, DerivedAmounts
             yield from self._by_columns(conditions)
         if len(self.sets) > 4:
             yield from self._extremes(self.sets[-1])  # of all rows
-        yield from self._places()
-        yield from self._revenue()
         yield from self._pairs()
         yield from self._shares()
         yield from self._neighbours()
-        yield from self._same_as()
-        yield from self._beyond_row()
-        yield from self._in_both()
         yield from self._rows_compared()
         yield from self._truths()
         if len(self.source.joins) == 1:
             yield from self._referred_to()
-        elif not self.source.joins and "negation" in self.cues:
-            yield from self._never_within()
 
 
 EXECUTED = 60
@@ -112,7 +100,6 @@ def sources_of(
         ProgramSource((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
         for rank, (relation, score) in enumerate(tables)
     ]
-    sources = [source for source in sources if not _is_superseded(source, sources)]
     masks = [source.touched for source in sources]
     content = question.content
     for source in sources:
@@ -120,27 +107,11 @@ def sources_of(
     rarity = Rarity(content, masks)
     joined = list(joins_of(sources, joins))
     references = frozenset(ref for join in joined for ref in references_of(join))
-    chains = chains_of(sources, joined)
-    found = [*sources, *joined, *chains, *_parts(question, sources), *twins_of(sources)]
+    found = [*sources, *joined, *_parts(question, sources)]
     for source in found:
         source.rarity = rarity
         source.references = references
     return found
-
-
-def _is_superseded(source: ProgramSource, sources: Sequence[ProgramSource]) -> bool:
-    """Whether it is a draft, an old copy or a template of another table, and the question does not ask for it."""
-    index = source.links[0].index
-    words = index.id_stems & superseded_stems()
-    if not words or words & {token.stem for token in source.question.tokens}:
-        return False
-    form = {view.stems for view in index.columns}
-    return any(
-        other.ids[0].partition("#")[0] == source.ids[0].partition("#")[0]
-        and not other.links[0].index.id_stems & superseded_stems()
-        and form <= {view.stems for view in other.links[0].index.columns}
-        for other in sources
-    )
 
 
 _WHOLES: dict[tuple[int, ...], tuple[tuple[ref[Relation], ...], Relation]] = {}

@@ -22,8 +22,6 @@ from kgtable.semantic_parsing.english import (
     naming_words,
     noun_openers,
     number_words,
-    opening_pattern,
-    taking_words,
     word_stem,
 )
 from kgtable.semantic_parsing.mentions import DECADE, Mentions, QuestionToken
@@ -68,9 +66,6 @@ _FOCUS_ENDS = re.compile(
 )
 
 
-_FROM_TO = re.compile(
-    r"\bfrom (?:the )?(?:\w+est|most|least)(?: \w+){0,2} to (?:the )?(?:\w+est|most|least)\b"
-)
 _PLACING = frozenset({"over", "under", "above", "below", "beneath", "behind"})
 
 
@@ -86,17 +81,11 @@ class Question(Mentions):
         ['who', 'won', 'kiel', '3', 'races']
         """
         tokens = []
-        opening = opening_pattern().match(text)
-        asked = opening.end() if opening is not None and opening.end() < len(text) else 0
         for index, match in enumerate(_TOKEN.finditer(text)):
             if index >= MOST_TOKENS:
                 break
             word = fold(match[0])
-            empty = match.end() <= asked or (
-                word not in ("%",)
-                and not word[0].isdigit()
-                and (is_empty_word(word) or word in light_words())
-            )
+            empty = word != "%" and not word[0].isdigit() and (is_empty_word(word) or word in light_words())
             stem = word.replace(",", "") if word[0].isdigit() else word_stem(word)
             if _CODES.fullmatch(stem) and not DECADE.fullmatch(stem):
                 stem = stem[:-1]  # several of the type 787-9: "787-9s"
@@ -112,8 +101,6 @@ class Question(Mentions):
                 tokens[noun.index] = replace(noun, empty=False)
             if verb.word in _PLACING and _places(tokens, verb.index):  # the bridges over the Orle
                 tokens[verb.index] = replace(verb, empty=True)
-            if noun.word == "place" and verb.word in taking_words():  # what takes place happens
-                tokens[noun.index] = replace(noun, empty=True)
         return cls(text, tuple(tokens))
 
     @cached_property
@@ -186,8 +173,7 @@ class Question(Mentions):
     @cached_property
     def wh(self) -> str:
         """What is asked for: who, when, where, how_many, how_much, which, …"""
-        opening = opening_pattern().match(self.lower)
-        if _YES_NO.match(self.lower, opening.end() if opening else 0) and "or" not in self.cues:
+        if _YES_NO.match(self.lower.lstrip()) and "or" not in self.cues:
             return "yes_no"
         found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip  # noqa: E501
         if not found:
@@ -228,24 +214,6 @@ class Question(Mentions):
     def adjectives(self) -> tuple[tuple[Adjective, int], ...]:
         """Superlatives and comparatives with their tokens."""
         return tuple((adjective, token) for adjective, token in self._adjectives if not adjective.measured)
-
-    @cached_property
-    def listed_first(self) -> tuple[tuple[Adjective, int], ...]:
-        """Adjectives that say in what order to list, with the tokens that do: *newest first*, *most played first*."""
-        found = []
-        if match := _FROM_TO.search(self.lower):  # from the oldest to the newest
-            mask = self.mask(*match.span())
-            known = [(adjective, token) for adjective, token in self._adjectives if token & mask]
-            found += [(known[0][0], mask)] if len(known) > 1 else []
-        for adjective, token in self._adjectives:
-            place = token.bit_length() - 1
-            behind = [other.word for other in self.tokens[place + 1 : place + 3]]
-            if "first" in behind and (
-                behind[0] == "first" or adjective.name in ("most", "small", "good", "bad")
-            ):
-                size = behind.index("first") + 2
-                found.append((adjective, ((1 << size) - 1) << place))
-        return tuple(found)
 
     @cached_property
     def achievements(self) -> tuple[tuple[Adjective, int], ...]:

@@ -23,9 +23,6 @@ from kgtable.tables.column_profile import CLOCK_NAME
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
 
-LEAST_ABBREVIATIONS = 3
-"""How many headers have to be abbreviations of one field for any of them to be read so."""
-
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
 
@@ -238,9 +235,7 @@ class TableIndex:
             or (column.kind is ValueKind.DURATION and CLOCK_NAME.search(own) is not None)
         )
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
-        names = (() if set(written) == said else (written,)) + self._abbreviated.get(own.strip(), ())
-        if full := english()["shortened"].get("".join(name_stems(own)), ""):
-            names += tuple(stems_of(name) for name in full.split("|"))
+        names = () if set(written) == said else (written,)
         shared = _SHARE_OF.search(own) or ("PERCENT" in column.units and _OWN_SHARE.match(plain)) or None
         return ColumnView(
             ColumnRef(self._reference(column.header, index), self.id),
@@ -272,17 +267,6 @@ class TableIndex:
             ),
             names=names,
         )
-
-    @cached_property
-    def _abbreviated(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """What headers stand for that are abbreviations of one field, such as a league's W, L and Pts."""
-        headers = {column.path[-1].strip() for column in self.relation.columns if column.path}
-        return {
-            short: tuple(stems_of(name) for name in names.split("|"))
-            for field in english()["abbreviations"].values()
-            if len(headers & field.keys()) >= LEAST_ABBREVIATIONS
-            for short, names in field.items()
-        }
 
 
 def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:

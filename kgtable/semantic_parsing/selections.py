@@ -9,7 +9,6 @@ from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
     Apply,
-    Arithmetic,
     ColumnRef,
     Compare,
     Constant,
@@ -23,10 +22,8 @@ from kgtable.programs.algebra import (
     Named,
     Neighbours,
     Node,
-    Operator,
     Project,
     Relator,
-    RowChoice,
     Rows,
     Sort,
     SortKey,
@@ -81,8 +78,6 @@ class Selections(Grammar):
                     yield self.make(
                         "select", converted, conditions, target=view, mask=mask, also=("convert",)
                     )
-        if "members" in self.cues and source.labels and conditions.conditions:
-            yield from self._members(conditions)
         # "2023 compared with 2022" may ask for both, side by side.
         beside = self.cues.get("than", 0) & self.cues.get("difference", 0)
         for linked in self._lists(targets, conditions.mask):
@@ -95,8 +90,7 @@ class Selections(Grammar):
                 )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.ordered_by:
-                told = bool(question.listed_first)
-                down = self._lists_largest_first(by) if told else "descending" in self.cues
+                down = "descending" in self.cues
                 ordered = Sort(rows, (SortKey(by.ref, down),))
                 others = [view for view in targets if view.place != by.place and view.label][:1]
                 for view in dict.fromkeys((*targets[:2], *others)):
@@ -117,72 +111,12 @@ class Selections(Grammar):
                     yield self.make("count_distinct", root, conditions, target=view)
         yield from self._aggregates(rows, conditions)
 
-    def _lists_largest_first(self, view: ColumnView) -> bool:
-        """Whether the question wants the rows with the largest values of a column at the head of the list."""
-        signs = [
-            next((sign for stem, sign in adjective.headers.items() if stem in view.aspects), adjective.sign)
-            for adjective, _ in self.question.listed_first
-        ]
-        return bool(signs) and signs[0] > 0
-
     def _another_unit(self, view: ColumnView) -> str | None:
         """The unit that an amount is asked in, where its column has another: grams of an amount in kilograms."""
         asked, units = self.question.unit_asked, set(view.units) - NO_UNIT
         if asked is None or not view.measure or not units or units == {asked[0]}:
             return None
         return asked[0] if all(unit and comparable(unit, asked[0]) for unit in units) else None
-
-    def _members(self, conditions: ConditionSet) -> Iterator[Candidate]:
-        """The labels of the rows of a group, or of those that a table's total row adds up."""
-        source, label = self.source, self.source.labels[0]
-        rows = conditions.over(source.rows(conditions.choice))
-        if not any(c.kind == "group" for c in conditions.conditions):
-            whole = [
-                c for c in conditions.conditions if c.column == label.place and c.choice is RowChoice.ALL
-            ]
-            if len(whole) < len(conditions.conditions) or source.links[0].index.group_values:
-                return
-            rows = source.rows()
-        members = Project(rows, (Named(label.ref),))
-        yield self.make("members", members, conditions, target=label, mask=self.cues["members"])
-
-    def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
-        """Several aggregates of different columns, each word of one with the next column that is named."""
-        aggregates = (("mean", "average"), ("sum", "total"), ("median", "median"))
-        words = [(name, mask) for name, cue in aggregates if (mask := self.cues.get(cue, 0))]
-        words += [
-            ("max" if adjective.sign > 0 else "min", token) for adjective, token in self.question.adjectives
-        ]
-        if words and "together" not in self.cues and (many := self.cues.get("how_many", 0)):
-            words.append(("sum", many))  # "how many people live there, and what is the largest income"
-        named = self._shown([view for view in self.source.columns if view.measure], conditions.mask)
-        found: list[tuple[int, str, ColumnView]] = []
-        for name, mask in words:
-            after = [view for view in named if self.source.link(view).mask > mask & -mask]
-            if after:
-                found.append((mask & -mask, name, after[0]))
-                # "The average height and weight" says once what is asked of both.
-                before = [next_ & -next_ for _, next_ in words if next_ & -next_ > mask & -mask]
-                listed = [v for v in after[1:] if self._is_listed(after[0], v, min(before, default=0))]
-                found += [(mask & -mask, name, view) for view in listed]
-        found.sort(key=lambda entry: entry[0])
-        if len({v.place for _, _, v in found}) < 2:
-            return
-        measures = tuple(
-            Named(Aggregate(AGGREGATES[name], view.ref), f"{name} {view.place}") for _, name, view in found
-        )
-        yield self.make(
-            "aggregates/columns", GroupBy(rows, (), measures), conditions, measure=found[0][2],
-            mask=Question._all(mask for _, mask in words), others=[view for _, _, view in found],
-        )  # fmt: skip
-
-    def _is_listed(self, first: ColumnView, other: ColumnView, end: int) -> bool:
-        """Whether "and" joins a column to the one named first, before the token `end` (0 for none)."""
-        one = self.source.link(first).mask
-        two = self.source.link(other).mask & ~one
-        start, stop = one.bit_length(), (two & -two).bit_length() - 1
-        between = sum(1 << place for place in range(start, stop))
-        return bool(between & self.cues.get("and", 0)) and stop - start <= 4 and not (end and two > end)
 
     def _aggregates(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         question, cues = self.question, self.cues
@@ -220,47 +154,7 @@ class Selections(Grammar):
                     yield from self._converted(
                         name, Aggregate(AGGREGATES[name], view.ref, rows), conditions, view
                     )
-        several = [
-            name
-            for name in ("mean", "min", "max", "sum")
-            if name in wanted or (name == "mean" and "average" in cues)
-        ]
-        if len(several) >= 2 and "and" in cues:
-            for view in self.measures[:2]:
-                group = GroupBy(
-                    rows, (), tuple(Named(Aggregate(AGGREGATES[name], view.ref), name) for name in several)
-                )
-                adjectives = Question._all(token for _, token in question.adjectives)
-                yield self.make(
-                    "aggregates",
-                    group,
-                    conditions,
-                    measure=view,
-                    mask=adjectives | cues.get("average", 0) | cues.get("total", 0),
-                )
-        if "and" in cues:
-            yield from self._aggregates_apart(rows, conditions)
         dates = [view for view in self.sortables if view.temporal][:2]
-        if cues.keys() & {"difference", "how_long", "days_between"} and (
-            signs >= {1, -1} or cues.keys() >= {"first", "last"}
-        ):
-            for view in [*self.measures[:2], *dates]:
-                ends = (
-                    Aggregate(AggregateFunction.MAX, view.ref, rows),
-                    Aggregate(AggregateFunction.MIN, view.ref, rows),
-                )
-                mask = (
-                    Question._all(token for _, token in question.adjectives)
-                    | cues.get("first", 0)
-                    | cues.get("last", 0)
-                )
-                yield self.make(
-                    "difference/range",
-                    Arithmetic(Operator.SUBTRACT, *ends),
-                    conditions,
-                    measure=view,
-                    mask=mask,
-                )
         for view in dates:
             for name, cue in (("min", "first"), ("max", "last")):
                 if cue in cues:
@@ -289,14 +183,9 @@ class Selections(Grammar):
                     continue
                 if by.clock and name in ("fast", "slow", "long", "short"):
                     continue  # a time of the day is no length
-                lapse = self._lapse(by) if name in ("long", "short") and not sign else 0
-                if (
-                    by.temporal
-                    and not (sign or lapse)
-                    and name not in ("early", "late", "old", "young", "new")
-                ):
+                if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
-                descending = sign > 0 if sign else down ^ bool(lapse)
+                descending = sign > 0 if sign else down
                 if (
                     by.role is ColumnRole.ORDINAL
                     and not sign
@@ -314,7 +203,6 @@ class Selections(Grammar):
                 mask = (
                     token
                     | costs
-                    | lapse
                     | (
                         Question._all([cues.get("first", 0) | cues.get("last", 0)])
                         if name in ("early", "late")
@@ -398,7 +286,7 @@ class Selections(Grammar):
 
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
-        source, question, cues = self.source, self.question, self.cues
+        source, question = self.source, self.question
         free = [view for view in self.targets if view.place not in conditions.columns]
         said = [view for view in free if self._says_each(view)]
         if source.join is not None:
@@ -409,36 +297,8 @@ class Selections(Grammar):
             if not (linked or key.label or asked):
                 continue
             measures = list(self._group_measures(key)) if self._repeats(key) or self._says_each(key) else []
-            several, same = self._keys_beside(key, conditions), self._key_of(key)
-            if self._says_each(key) and "and" in cues:
-                yield from self._several_of_groups(key, conditions)
             for name, aggregate, measure, mask in measures:
-                yield from self._of_groups(name, aggregate, measure, mask, conditions, [key])
-                for keys in several:
-                    yield from self._of_groups(name, aggregate, measure, mask, conditions, keys)
-                for view in self._told_of(key):
-                    yield from self._of_groups(name, aggregate, measure, mask, conditions, [view, key], 1)
-                if same and key.label:
-                    yield from self._of_groups(name, aggregate, measure, mask, conditions, [key, same], 1)
-
-    def _several_of_groups(self, key: ColumnView, conditions: ConditionSet) -> Iterator[Candidate]:
-        """Several aggregates of one column for each group: "the average and the highest price for each kind"."""
-        words = sorted(self._aggregates_named(), key=lambda word: word[1])
-        names = list(dict.fromkeys(name for name, _ in words))
-        if len(names) < 2:
-            return
-        for view in self.measures[:2]:
-            if view.place == key.place:
-                continue
-            grouped = GroupBy(
-                conditions.over(self.source.rows(conditions.choice)),
-                (Named(key.ref, "key"),),
-                tuple(Named(Aggregate(AGGREGATES[name], view.ref), name) for name in names),
-            )
-            yield self.make(
-                "group/several", grouped, conditions, target=key, measure=view,
-                mask=Question._all(mask for _, mask in words), also=("group:said",),
-            )  # fmt: skip
+                yield from self._of_groups(name, aggregate, measure, mask, conditions, key)
 
     def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
@@ -467,108 +327,48 @@ class Selections(Grammar):
             named |= self.source.links[self.source.part_of(key.place)].titled
         return bool(named & (each << 1 | each << 2 | each << 3) & ~each)
 
-    def _says_value_first(self, measure: ColumnView | None, keys: Sequence[ColumnView]) -> bool:
+    def _says_value_first(self, measure: ColumnView | None, key: ColumnView) -> bool:
         """Whether the question names what is told of groups before it names the groups."""
         link = self.source.link
         told = self.cues.get("how_many", 0) if measure is None else link(measure).mask
-        named = Question._all(link(view).mask for view in keys)
+        named = link(key).mask
         return bool(told) and (not named or told & -told < named & -named)
-
-    def _told_of(self, key: ColumnView) -> list[ColumnView]:
-        """What is asked of the things that a join groups: the *town* of the clubs with the most players."""
-        source = self.source
-        if source.join is None or not key.label:
-            return []
-        part, named = source.part_of(key.place), source.link(key).mask
-        return [
-            view
-            for view in source.columns
-            if view is not key
-            and source.part_of(view.place) == part
-            and source.link(view).exact
-            and 0 < source.link(view).mask < named & -named
-        ][:2]
-
-    def _key_of(self, view: ColumnView) -> ColumnView | None:
-        """The key that tells things of one name apart, of the side of a join that names them; none where names do."""
-        if not self.source.joins or view.distinct == view.filled:
-            return None
-        part = self.source.part_of(view.place)
-        own = [v for v in self.source.columns if v.ref in self.source.keys and v.distinct == v.filled]
-        return next((v for v in own if self.source.part_of(v.place) == part), None)
-
-    def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[list[ColumnView]]:
-        """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""
-        source = self.source
-        part = source.part_of(key.place)
-        same = [
-            view
-            for view in source.columns
-            if source.part_of(view.place) == part
-            and view.place not in conditions.columns
-            and (not view.measure or (source.join is not None and key.distinct == key.filled))
-        ]
-        return [shown for shown in self._lists(same, conditions.mask) if key in shown]
 
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
-        keys: Sequence[ColumnView], told: int = 0,
+        key: ColumnView,
     ) -> Iterator[Candidate]:  # fmt: skip
-        """The extreme group, all groups with what is told of each, and those beyond a number.
-
-        The first `told` keys are shown, all where it is 0.
-        """
-        cues, question = self.cues, self.question
-        names = ["key"] if len(keys) == 1 else [view.name for view in keys]
-        if len({*names, "value"}) <= len(keys):
-            names = [f"key {place}" for place in range(1, len(keys) + 1)]
-        columns = tuple(Named(ColumnRef(each)) for each in names[: told or None])
-        value = Named(ColumnRef("value"))
-        grouped = GroupBy(
-            conditions.over(self.source.rows(conditions.choice)),
-            tuple(Named(view.ref, each) for view, each in zip(keys, names, strict=True)),
-            (Named(aggregate, "value"),),
-        )
-        suffix = "" if len(columns) == 1 else "/columns"
+        """The extreme group, all groups with what is told of each, and those beyond a number."""
+        cues = self.cues
+        shown, value = Named(ColumnRef("key")), Named(ColumnRef("value"))
+        rows = conditions.over(self.source.rows(conditions.choice))
+        grouped = GroupBy(rows, (Named(key.ref, "key"),), (Named(aggregate, "value"),))
 
         def made(op: str, root: Node, mask: int, also: Sequence[str] = ()) -> Candidate:
-            return self.make(
-                op + suffix, root, conditions, target=keys[0], measure=measure, mask=mask | named, also=also,
-                others=keys[1:],
-            )  # fmt: skip
+            return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named, also=also)
 
         if name not in ("max", "min"):
             for down, token, _, _ in self._directions()[:2]:
                 order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
-                best = Limit(order, 1, ties=True)
-                yield made(f"group_extreme/{name}", Project(best, columns), token)
-                if name == "count" and not suffix:
+                yield made(f"group_extreme/{name}", Project(Limit(order, 1, ties=True), (shown,)), token)
+                if name == "count":
                     yield made("group_extreme/value", Project(Limit(order, 1), (value,)), token)
-                if "and" in cues:
-                    both = Project(best, (*columns, value))
-                    yield made(f"group_extreme/{name}/both", both, token | cues["and"])
-        listed = cues.get("and", 0)  # "and their corresponding number of"
-        also_counted = self.cues.get("how_many", 0) & (listed << 1 | listed << 2 | listed << 3)
-        each = also_counted or cues.keys() & {"each", "per"} or any(map(self._says_each, keys))
-        if each and not (told and len(keys) == 2 and keys[1].label):
-            also = ("group:said",) if any(map(self._says_each, keys)) else ()
-            if self._says_value_first(measure, keys):
-                yield made(f"group/{name}/swapped", Project(grouped, (value, *columns)), 0, also)
+        said = self._says_each(key)
+        if said or cues.keys() & {"each", "per"}:
+            also = ("group:said",) if said else ()
+            if self._says_value_first(measure, key):
+                yield made(f"group/{name}/swapped", Project(grouped, (value, shown)), 0, also)
             else:
-                root: Rows = Project(grouped, (*columns, value)) if told else grouped
-                yield made(f"group/{name}", root, 0, also)
-        numbers = [t for t in question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
+                yield made(f"group/{name}", grouped, 0, also)
+        numbers = [
+            t for t in self.question.thresholds if not t.mask & conditions.mask and t.number.unit is None
+        ]
         for threshold in numbers[:1]:
             limit = Constant(threshold.number.value, ValueKind.QUANTITY)
             having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
-            yield made(f"having/{name}", Project(having, columns), threshold.mask)
-            if not suffix:
-                counted = Aggregate(AggregateFunction.COUNT, None, having)
-                yield made(f"having/{name}/count", counted, threshold.mask)
-        if name == "count" and "most_often" in cues and not numbers:
-            once = Constant(Decimal(1), ValueKind.QUANTITY)
-            having = Filter(grouped, Compare(Relator.GREATER, ColumnRef("value"), once))
-            yield made("having/repeated", Project(having, columns), cues["most_often"])
+            yield made(f"having/{name}", Project(having, (shown,)), threshold.mask)
+            counted = Aggregate(AggregateFunction.COUNT, None, having)
+            yield made(f"having/{name}/count", counted, threshold.mask)
 
     def _neighbours(self) -> Iterator[Candidate]:
         """The rows before and after the rows of a condition."""

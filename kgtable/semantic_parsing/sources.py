@@ -35,9 +35,6 @@ from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
-MOST_ENDS, MOST_CHAINS = 6, 2
-"""The first tables that three are joined of, and how often."""
-
 MOST_KEY_COLUMNS = 200
 """Columns of a table that are compared with those of another one for a key."""
 
@@ -73,10 +70,7 @@ class Rarity:
 
 
 class ProgramSource:
-    """One table, some joined by keys, or two of one form (`twins`), as the grammar sees it.
-
-    Of three joined tables the one in the middle has a key of each of the others.
-    """
+    """One table, or two joined by a key, as the grammar sees it."""
 
     def __init__(
         self,
@@ -84,9 +78,8 @@ class ProgramSource:
         score: float,
         rank: int,
         joins: Sequence[TableKey] = (),
-        twins: bool = False,
     ) -> None:
-        self.links, self.twins = tuple(links), twins
+        self.links = tuple(links)
         self.rarity = Rarity(0, ())
         self.score, self.rank, self.joins = score, rank, tuple(joins)
         self.references: frozenset[ColumnRef] = frozenset()
@@ -314,40 +307,6 @@ def joins_of(
             yield ProgramSource(
                 (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), (key,)
             )
-
-
-def chains_of(sources: Sequence[ProgramSource], joins: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
-    """Triples of tables of which one, as a list of who has what, joins two that have no key of one another.
-
-    The question has to speak of both ends. `joins` are the pairs that `joins_of` finds; those whose columns have the
-    same name, or name the other table, need nothing between them. At most `MOST_CHAINS` are given.
-    """
-    known = {
-        frozenset(pair.ids)
-        for pair in joins
-        for key in pair.joins
-        if key.features.get("join:same") or key.features.get("join:named")
-    }
-    found = 0
-    for one, other in combinations(sources[:MOST_ENDS], 2):
-        if not (_spoken(one) and _spoken(other)) or frozenset((*one.ids, *other.ids)) in known:
-            continue
-        for middle in sources[:MOST_ENDS]:
-            if middle in (one, other):
-                continue
-            left = shared_key(one.links[0].index, middle.links[0].index)
-            right = shared_key(middle.links[0].index, other.links[0].index)
-            if left is None or right is None or left.right == right.left:
-                continue
-            yield ProgramSource(
-                (one.links[0], middle.links[0], other.links[0]),
-                max(one.score, other.score),
-                min(one.rank, other.rank),
-                (left, right),
-            )
-            found += 1
-            if found == MOST_CHAINS:
-                return
 
 
 def references_of(join: ProgramSource) -> Iterator[ColumnRef]:

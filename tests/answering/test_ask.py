@@ -74,7 +74,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 def test_without_a_model_rules_answer_and_say_so(kg: api.KnowledgeGraph, ask: Ask) -> None:
     answer = ask(kg, QUESTION)
-    assert (answer.text, answer.model, answer.verified) == ("31", RULES, True)
+    assert (answer.text, answer.model, answer.verified, answer.is_sure) == ("31", RULES, False, True)
     assert answer.usage["requests"] == 0
     assert answer.citations
     for citation in answer.citations:

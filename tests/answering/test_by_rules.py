@@ -52,9 +52,9 @@ def test_totals_are_left_out() -> None:
     assert ask("Which item of the village budget was the highest in 2022?", BUDGET).text == "School"
 
 
-def test_what_two_tables_answer_differently_is_never_verified() -> None:
+def test_what_two_tables_answer_differently_is_never_sure() -> None:
     answer = ask("What was the harvest of Boskoop?", *APPLES)
-    assert not answer.verified
+    assert not answer.sure
     assert answer.ambiguous
     assert {answer.text, *(other.text for other in answer.alternatives)} >= {"1840", "1525"}
 
@@ -62,13 +62,13 @@ def test_what_two_tables_answer_differently_is_never_verified() -> None:
 def test_mixed_currencies_are_refused_with_a_sentence() -> None:
     answer = ask("What is the total price of everything at the flea market?", FLEA)
     assert not answer.text
-    assert not answer.verified
+    assert not answer.sure
     assert any("EUR" in reason for reason in answer.reasons)
 
 
-def test_words_that_are_not_found_keep_an_answer_from_being_verified() -> None:
+def test_words_that_are_not_found_keep_an_answer_from_being_sure() -> None:
     answer = ask("What is the phone number of Ida Brandt?", STAFF)
-    assert not answer.verified
+    assert not answer.sure
     assert any("phone" in reason for reason in answer.reasons)
 
 
@@ -87,42 +87,12 @@ def test_answers_are_deterministic() -> None:
     assert (first.text, first.confidence, first.reasons) == (second.text, second.confidence, second.reasons)
 
 
-TEAM = relation("staff", ("Name", "Reports to", "Team"), ("Ida", "Omar", "Sales"), ("Kai", "Omar", "IT"),
-                ("Omar", "Vera", "Board"), ("Vera", "", "Board"))  # fmt: skip
-EPISODES = relation("episodes", ("Title", "Written by"), ("Pilot", "Matt Nix"), ("Two", "Matt Nix & Ann Lee"),
-                    ("Three", "Ann Lee"), ("Four", "Matt Nix"))  # fmt: skip
 REGIONS = relation("sales", ("Region", "2018", "2019"), ("North", "100", "140"), ("South", "50", "60"))
-DIOCESES = relation(
-    "dioceses", ("Diocese", "Established"), ("Barahona", "1976-04-24"), ("Bani", "1986-11-08")
-)
-LAND = [
-    relation("townships-a", ("Township", "Land area"), ("Freeman", "92"), ("Center", "35")),
-    relation("townships-b", ("Township", "Land area"), ("Tonga", "99"), ("Mill", "31")),
-]
 
 
-@pytest.mark.parametrize(
-    ("question", "tables", "reason"),
-    [
-        ("Who does Omar report to?", [TEAM], "in the column of the answer, too"),
-        ("How many episodes were written by Matt Nix?", [EPISODES], "the same name beside others"),
-        ("What is the difference of North from 2019 to 2018?", [REGIONS], "from the later to the earlier"),
-        ("How long has the Barahona diocese been established?", [DIOCESES], "asks for a length"),
-        ("Which township has the most land area?", LAND, "fit another table as well (townships-b)"),
-    ],
-)
-def test_an_answer_that_may_be_meant_otherwise_is_not_verified(
-    question: str, tables: list[Relation], reason: str
-) -> None:
-    answer = ask(question, *tables)
-    assert answer.grounded
-    assert not answer.verified
-    assert any(reason in found for found in answer.reasons), answer.reasons
-
-
-def test_a_look_up_of_the_period_that_was_named_is_verified_and_stands_alone() -> None:
+def test_a_look_up_of_the_period_that_was_named_is_sure_and_stands_alone() -> None:
     answer = ask("What were the sales of North in 2018?", REGIONS)
-    assert (answer.text, answer.verified, answer.alternatives) == ("100", True, ())
+    assert (answer.text, answer.sure, answer.alternatives) == ("100", True, ())
 
 
 STUDENTS = relation("students", ("student_id", "name", "town"), ("S1", "Lena Wolf", "Aarau"),
@@ -162,19 +132,8 @@ def test_the_oldest_is_the_one_with_the_earliest_year_not_the_first_row() -> Non
     assert ask("Which song by Mara Vale is the oldest?", SONGS).text == "Home"
 
 
-def test_an_adjective_that_compares_nothing_is_no_extreme() -> None:
-    assert not ask("How high was the price in 2022?", BUDGET).verified
-    assert not ask("Which song was released late?", SONGS).verified
-
-
 def test_half_a_minute_is_compared_with_durations() -> None:
     assert ask("Which songs have a length of less than a minute?", SONGS).text == "Why Not"
-
-
-def test_what_is_asked_for_by_another_name_is_not_verified() -> None:
-    boats = relation("sunk-u-boats", ("Number", "Captain", "Casualties", "Sunk by"), ("U-192", "Happe", "55", "HMS Lo"),
-                     ("U-531", "Neckel", "54", "HMS Vi"), ("U-438", "Heinsohn", "48", "HMS Pe"))  # fmt: skip
-    assert not ask("Which sunken u-boat had the most casualties?", boats).verified
 
 
 def test_a_time_between_two_is_no_contradiction() -> None:
@@ -182,8 +141,8 @@ def test_a_time_between_two_is_no_contradiction() -> None:
     trips = relation("trips", head, ("Lake", "2024-03-03", "40"), ("Peak", "2024-05-06", "55"),
                      ("Cave", "2024-07-01", "35"), ("Fjord", "2024-09-09", "90"))  # fmt: skip
     answer = ask("Which trips were after 1 April 2024 and before 1 August 2024?", trips)
-    assert (answer.text, answer.verified) == ("Peak; Cave", True)
-    assert not ask("Which trips were on 6 May 2024 and on 1 July 2024?", trips).verified
+    assert (answer.text, answer.sure) == ("Peak; Cave", True)
+    assert not ask("Which trips were on 6 May 2024 and on 1 July 2024?", trips).sure
 
 
 def test_a_year_before_a_name_is_no_number_of_things() -> None:
@@ -194,17 +153,7 @@ def test_a_year_before_a_name_is_no_number_of_things() -> None:
         ("Tern Bay", "905", "920"),
     )
     answer = ask("What was the 2024 weight of Tern Bay?", cargo)
-    assert (answer.value, answer.verified) == ("920", True)
-
-
-def test_a_share_of_more_than_the_whole_is_not_verified() -> None:
-    lent = relation(
-        "commitments", ("Item", "2018"), ("Home equity", "10"), ("Cards", "80"), ("Other lending", "107")
-    )
-    answer = ask("What share of home equity was other lending in 2018?", lent)
-    assert answer.value == "1070"
-    assert not answer.verified
-    assert "The part is not less than the whole." in answer.reasons
+    assert (answer.value, answer.sure) == ("920", True)
 
 
 def test_an_attribute_that_no_column_has_gets_no_answer() -> None:
@@ -236,10 +185,6 @@ def test_a_sign_that_ends_a_name_tells_it_from_others() -> None:
     assert ask("How many bags of A- are in stock?", BLOOD).value == "28"
 
 
-def test_a_measure_is_compared_with_the_column_that_limits_it() -> None:
-    assert ask("Which blood groups are below their minimum stock?", BLOOD).text == "A−; O+"
-
-
 def test_years_in_headers_are_compared_in_the_order_they_are_named() -> None:
     assert ask("Which flavours had fewer scoops in 2024 than in 2023?", SCOOPS).text == "Vanilla"
     assert ask("Which flavours had more scoops in 2024 than in 2023?", SCOOPS).text == "Lemon; Mango"
@@ -253,7 +198,7 @@ def test_a_year_that_heads_a_column_is_no_date_of_another() -> None:
 
 def test_an_extreme_row_does_not_stand_for_the_sum_of_its_kind() -> None:
     answer = ask("Which genre had the most performances in total?", PLAYS)
-    assert answer.text == "comedy" or not answer.verified
+    assert answer.text == "comedy" or not answer.sure
 
 
 def test_who_asks_for_an_amount_means_no_share_of_the_total() -> None:
@@ -269,22 +214,9 @@ def test_a_cell_that_is_empty_is_not_answered_from_another() -> None:
     assert answer.reasons == ("road-works has no value of Ends there.",)
 
 
-def test_an_amount_that_stands_in_several_rows_is_not_verified() -> None:
-    head = ("Booked on", "Purpose", "Amount (€)")
-    rent = [(day, "Boathouse rent", "(420.00)") for day in ("3 Feb 2024", "5 Apr 2024")]
-    cash = relation("cash", head, ("12 Jan 2024", "Fees", "1480"), *rent)
-    assert not ask("How much did the club spend on boathouse rent?", cash).verified
-
-
 def test_a_name_of_number_and_letter_is_found_among_texts() -> None:
     cars = relation("cars", ("Model", "Battery (kWh)"), ("500 L", "38"), ("Dot", "20.5"), ("Fox", "61"))
     assert ask("What is the battery of the 500 L?", cars).value == "38"
-
-
-def test_a_time_of_the_day_is_no_length() -> None:
-    head = ("Day", "Opens", "Closes")
-    hours = relation("opening-hours", head, ("Tuesday", "09:00", "17:00"), ("Wednesday", "10:00", "18:30"))
-    assert not ask("How long is the museum open on Wednesday?", hours).verified
 
 
 def test_hours_worked_are_no_minutes_of_breaks() -> None:
@@ -294,45 +226,6 @@ def test_hours_worked_are_no_minutes_of_breaks() -> None:
     )
     answer = ask("How many hours did Noor work in all?", sheet)
     assert answer.text == "14:45:00"
-
-
-def test_an_average_does_not_stand_for_the_amount() -> None:
-    rows = ("Securities held (average)", "203", "219"), ("Securities held (period-end)", "228", "200")
-    held = relation("securities", ("$ million", "2018", "2017"), *rows)
-    assert not ask("What was the change in securities held from 2017 to 2018?", held).verified
-
-
-def test_a_difference_below_zero_is_not_verified() -> None:
-    loans = relation(
-        "loans", ("$ million", "2018", "2017"), ("Car loans", "120", "150"), ("Home loans", "90", "70")
-    )
-    assert ask("What is the difference in home loans between 2017 and 2018?", loans).verified
-    answer = ask("What is the difference in car loans between 2017 and 2018?", loans)
-    assert answer.value == "-30"
-    assert answer.reasons == ("The difference is below zero, and may be meant without its sign.",)
-
-
-def test_more_is_no_later_year() -> None:
-    cups = relation("cups", ("Team", "Last year in cup"), ("Young Guns", "2009"), ("Clydesdales", "2006"))
-    answer = ask("Which team had more cup, Young Guns or Clydesdales?", cups)
-    assert "The question asks for more, and Last year in cup holds times." in answer.reasons
-
-
-def test_the_least_of_a_measure_that_nobody_named_is_not_verified() -> None:
-    meters = relation("meters", ("Tenant", "Persons", "Reading"), ("Ernst", "1", "433"), ("Brix", "4", "120"))
-    assert "The question does not name Persons." in ask("Which tenant used the least?", meters).reasons
-
-
-def test_cells_that_only_contain_a_word_choose_nothing_for_certain() -> None:
-    notes = (
-        ("1979", "Mork", "guest"),
-        ("1980", "Dallas", "played a sheriff"),
-        ("1980", "Taxi", "also played a thief"),
-    )
-    shows = relation("shows", ("Year", "Show", "Notes"), *notes, ("1979", "Soap", "voice"))
-    answer = ask("In which year was the most played?", shows)
-    assert answer.text == "1980"
-    assert answer.reasons == ("Notes only contains a word of the question.",)
 
 
 @pytest.mark.parametrize(
@@ -348,15 +241,15 @@ def test_units_that_do_not_fit_are_never_an_error_of_the_question(
 
     monkeypatch.setattr(where, refuse)
     answer = ask("Which item is over $50?", FLEA)
-    assert (answer.best, answer.verified, answer.text) == (None, False, "")
+    assert (answer.best, answer.sure, answer.text) == (None, False, "")
     assert answer.reasons
 
 
-def test_what_is_cut_off_is_never_verified() -> None:
+def test_what_is_cut_off_is_never_sure() -> None:
     question = "What is the average salary in IT?"
-    assert ask(question, STAFF).verified
+    assert ask(question, STAFF).sure
     answer = ask(f"{question[:-1]} {'of the ' * 80} people who were hired after 2014?", STAFF)
-    assert not answer.verified
+    assert not answer.sure
     assert "The end of the question was not read: it is too long." in answer.reasons
 
 
@@ -378,19 +271,10 @@ def test_tables_of_very_many_columns_are_asked_without_comparing_all_of_them() -
     assert (key.left, key.right) == (left.columns[0].ref, right.columns[0].ref)
 
 
-def test_measures_that_differ_in_a_word_are_found_among_very_many() -> None:
-    header = ("Club", "Goals for", "Goals against", *(f"Cost {n}" for n in range(3_000)))
-    rows = [
-        (club, str(30 + n), str(20 - n), *(["7"] * 3_000)) for n, club in enumerate(("Aldo", "Brix", "Cato"))
-    ]
-    answer = ask("What is the goal difference of Brix?", relation("league", header, *rows))
-    assert answer.text == "12"
-
-
 def test_another_reading_is_told_as_one_says_it() -> None:
     header = ("Shop", "Sales (EUR thousand)")
     north = relation("north", header, ("Oslo", "200,250"), ("Rome", "140,250"))
     south = relation("south", header, ("Oslo", "90,100"), ("Rome", "70,300"))
     known = [relation_of(part.tables[0], quantities_of(part.tables[0])) for part in (north, south)]
     (reason, *_) = ask("What is the total sales?", *known).reasons
-    assert reason == "Another reading fits about as well and gives €160.4 million (south)."
+    assert reason == "Also possible: €160.4 million (south)."

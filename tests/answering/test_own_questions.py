@@ -26,33 +26,7 @@ def questions_of(folder: Path) -> list[dict[str, Any]]:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Answer, bool]]:
     """Each question with its answer by rules, and whether that is right; every third question."""
     found = []
-    for folder in (
-        FOLDER,
-        FOLDER / "town",
-        FOLDER / "valley",
-        FOLDER / "coast",
-        FOLDER / "summit",
-        FOLDER / "meadow",
-        FOLDER / "island",
-        FOLDER / "marsh",
-        FOLDER / "fen",
-        FOLDER / "moor",
-        FOLDER / "delta",
-        FOLDER / "cape",
-        FOLDER / "ridge",
-        FOLDER / "dale",
-        FOLDER / "glen",
-        FOLDER / "fjord",
-        FOLDER / "creek",
-        FOLDER / "lagoon",
-        FOLDER / "brook",
-        FOLDER / "heath",
-        FOLDER / "grove",
-        FOLDER / "bay",
-        FOLDER / "quay",
-        FOLDER / "pier",
-        FOLDER / "reef",
-    ):
+    for folder in (FOLDER, FOLDER / "bay", FOLDER / "reef"):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
             for item in questions_of(folder)[::3]:
@@ -71,23 +45,20 @@ def matches(item: dict[str, Any], answers: list[str], answer: Answer) -> bool:
     return answer_scores(gold, answer.text, answer.value)["match"] >= 1.0
 
 
-def test_what_is_verified_is_right(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
-    wrong = [
-        (item["question"], answer.text) for item, answer, right in answers if answer.verified and not right
-    ]
-    times = [entry for entry in wrong if ":" in entry[1]]  # whose gold answers are in seconds
-    assert wrong == times
+def test_what_is_answered_with_confidence_is_right(
+    answers: list[tuple[dict[str, Any], Answer, bool]],
+) -> None:
+    sure = [
+        right or ":" in answer.text for _, answer, right in answers if answer.is_sure
+    ]  # gold times are in seconds
+    assert len(sure) >= 0.5 * len(answers)
+    assert sum(sure) >= 0.97 * len(sure)
 
 
 def test_most_questions_are_answered(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
-    asked = [(answer, right) for item, answer, right in answers if item["answers"]]
-    assert sum(right for _, right in asked) >= 0.7 * len(asked)
-    assert sum(answer.verified for answer, _ in asked) >= 0.45 * len(asked)
+    asked = [right for item, _, right in answers if item["answers"]]
+    assert sum(asked) >= 0.75 * len(asked)
 
 
-def test_nothing_is_verified_that_no_table_says(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
-    assert not [
-        item["question"]
-        for item, answer, right in answers
-        if item["verify"] == "never" and answer.verified and not (item["kind"] == "ambiguous" and right)
-    ]
+def test_rules_alone_never_verify(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
+    assert not any(answer.verified for _, answer, _ in answers)

@@ -49,11 +49,6 @@ RACES = relation(
     "races", ("Year", "Rank", "Team", "Laps"), ("2019", "3", "Lund", "50"), ("2020", "12", "Vik", "47"),
     ("2021", "5", "Lund", "50"), ("2022", "1", "Aas", "49"),
 )  # fmt: skip
-COURSES = relation(
-    "courses", ("Course", "Places", "Booked", "Fee (EUR)"), ("Pottery", "10", "10", "80"), ("Yoga", "12", "3", "60"),
-    ("Dance", "8", "6", "70"),
-)  # fmt: skip
-STALL = relation("stall", ("Cake", "Pieces", "Price (EUR)"), ("Plum", "10", "2.50"), ("Nut", "4", "3.00"))
 ROOMS = relation("rooms", ("Room No", "Floor"), *((str(number), str(number % 3)) for number in range(9, 30)))
 
 
@@ -92,24 +87,8 @@ def answers(text: str, *tables: Relation, joins: TableRelations | None = None) -
         ("In which year was culture highest?", BUDGET, "column_extreme", "2022"),
         ("Which item was higher in 2021 than in 2022?", BUDGET, "change_rows", "Roads"),
         ("How many pupils are in class 9 or 10?", PUPILS, "count", "3"),
-        ("In how many years did they rank above fifth place?", RACES, "count", "2"),
-        ("In which years did they rank 5th or better?", RACES, "select", "2019; 2021; 2022"),
-        ("In which years were they outside the top ten?", RACES, "select", "2020"),
         ("Which team is at the top of the table?", RACES, "first_last/first", "Lund"),
         ("Other than Lund, which team had 49 laps?", RACES, "select", "Aas"),
-        ("Did Vik have the same laps as Aas?", RACES, "compare_yes/same", "no"),
-        ("How many places are left in Yoga?", COURSES, "difference/free", "9"),
-        ("Which courses are fully booked?", COURSES, "select/full", "Pottery"),
-        ("In how many courses are all places taken?", COURSES, "count/full", "1"),
-        ("Which course has the most free places?", COURSES, "extreme/free", "Yoga"),
-        ("Which courses still have places left?", COURSES, "select/free", "Yoga; Dance"),
-        ("What were the takings of the stall?", STALL, "sum/product", "37"),
-        ("How many times as large as Nut is Plum?", STALL, "ratio/rows", "2.5"),
-        ("What is the average age of the French pupils?", PUPILS, "mean", "14.5"),
-        ("What are the average and the highest age for each class?", PUPILS, "group/several",
-         "9; 14.5; 15; 10; 16; 16; 11; 17; 17"),
-        ("What are the average age and weight of the pupils?", PUPILS, "aggregates/columns", "15.5; 57.5"),
-        ("Show the classes and the number of pupils.", PUPILS, "group/count", "9; 2; 10; 1; 11; 1"),
         ("What are the age and the class of the pupil called Bo?", PUPILS, "select/columns", "16; 10"),
     ],
 )  # fmt: skip
@@ -131,7 +110,6 @@ def test_joins_by_a_shared_key() -> None:
         ("What is the average age of the pupils who have loans?", "ever/mean", "15"),
         ("What is the lowest age of the pupils without any loans?", "never/min", "17"),
         ("Which pupil has the most loans?", "group_extreme/count", "Ada"),
-        ("What are the names of the pupils and how many loans does each have?", "group/count", "Ada; 2; Bo; 1; Ada; 1"),
     ],
 )  # fmt: skip
 def test_rows_of_one_name_are_told_apart_by_their_key(text: str, op: str, answer: str) -> None:

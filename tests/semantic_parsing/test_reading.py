@@ -35,20 +35,6 @@ def test_thresholds(text: str, relator: Relator, value: Decimal) -> None:
     assert (threshold.relator, threshold.number.value) == (relator, value)
 
 
-@pytest.mark.parametrize(
-    ("text", "relator", "place"),
-    [
-        ("How often did they finish above fifth place?", Relator.LESS, 5),
-        ("Who came 3rd or lower?", Relator.GREATER_OR_EQUAL, 3),
-        ("Which songs reached the top 10?", Relator.LESS_OR_EQUAL, 10),
-        ("Who was outside the top ten?", Relator.GREATER, 10),
-    ],
-)
-def test_standings(text: str, relator: Relator, place: int) -> None:
-    (standing,) = Question.read(text).standings
-    assert (standing.relator, standing.number.value) == (relator, place)
-
-
 def test_a_range_of_numbers_is_one_threshold() -> None:
     (threshold,) = Question.read("Which weigh between 10 and 20 kg?").thresholds
     assert threshold.upper is not None
