@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
 
-import dependencies  # noqa: E402
 
 VENDORED = ROOT / "kgtable" / "server" / "static" / "vendor"
 
@@ -28,56 +23,6 @@ def test_vendored_files_are_those_recorded() -> None:
         if path.name not in ("SHA256SUMS", "LICENSES.txt")
     }
     assert found == recorded
-
-
-def test_every_package_has_a_free_licence() -> None:
-    found = dependencies.packages(["all"])
-    assert [(package.name, package.licence) for package in found.values() if not package.is_free] == []
-    direct = {package.name for package in found.values() if package.direct}
-    assert direct >= {"pyoxigraph", "lxml", "pyarrow", "rdflib", "openpyxl"}
-    assert "numpy" in found["pandas"].needs
-
-
-@pytest.mark.parametrize(
-    ("licence", "free"),
-    [
-        ("MIT License", True),
-        ("LGPL-3.0-or-later", True),
-        ("GNU Lesser General Public License v3", True),
-        ("GPL-3.0-only", False),
-        ("GNU General Public License v3 (GPLv3)", False),
-        ("GNU Affero General Public License v3", False),
-        ("unknown", False),
-        ("Proprietary", False),
-    ],
-)
-def test_which_licences_are_free(licence: str, free: bool) -> None:
-    assert dependencies.Package("x", "1", licence, True, (), "").is_free is free
-
-
-def test_the_sbom_names_packages_and_scripts() -> None:
-    found = dependencies.packages()
-    document = dependencies.sbom(found)
-    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
-    references = [part["bom-ref"] for part in document["components"]]
-    assert len(set(references)) == len(references)
-    named = {document["metadata"]["component"]["bom-ref"], *references}
-    for entry in document["dependencies"]:
-        assert entry["ref"] in named
-        assert named.issuperset(entry["dependsOn"])
-    by_name = {part["name"]: part for part in document["components"]}
-    assert by_name["pyoxigraph"]["purl"] == f"pkg:pypi/pyoxigraph@{found['pyoxigraph'].version}"
-    assert by_name["codemirror"]["version"] == _pinned("codemirror")
-    assert by_name["cytoscape"]["version"] == _pinned("cytoscape")
-    script = by_name["kgtable/server/static/vendor/cytoscape.min.js"]
-    assert script["hashes"][0]["content"] in (VENDORED / "SHA256SUMS").read_text(encoding="ascii")
-
-
-def _pinned(name: str) -> str:
-    text = (ROOT / "scripts" / "vendor_assets").read_text(encoding="utf-8")
-    match = re.search(rf"^{name}=(\S+)$", text, re.MULTILINE)
-    assert match is not None
-    return match[1]
 
 
 def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from kgtable.resources import __version__
 
 MODULES = {
     "ask": "ask_commands",
-    "bench": "eval_commands",
     "build": "graph_commands",
     "connect": "graph_commands",
     "convert": "graph_commands",

@@ -89,7 +89,6 @@ def test_every_option_has_its_twin_in_python(name: str) -> None:
 
 def test_every_command_has_a_twin() -> None:
     assert set(MODULES) - set(TWINS) == {
-        "bench",
         "demo",
         "eval",
     }  # of kgtable.evaluation and kgtable.cli.demo

@@ -1,4 +1,4 @@
-"""Commands on damaged graphs: one line of error, or a graph made anew; `scripts/damage_sweep.py` tries more."""
+"""Commands on damaged graphs: one line of error, or a graph made anew."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ import kgtable
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, check_benchmark
-from kgtable.evaluation.benchmarks.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
 from kgtable.evaluation.report import report_html, report_json
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes, systems
 from kgtable.evaluation.session import evaluate
 from kgtable.evaluation.summary import growth, growth_lines, result_json
+from scripts.benchmarks.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
 
 SIZES = (20, 40)
 METHODS = ("tablerag", "read-table:context=2000", "read-schema", "bm25")

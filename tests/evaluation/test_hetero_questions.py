@@ -13,10 +13,11 @@ import kgtable
 from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.benchmarks.hetero_questions import HeteroPlan, build_hetero_benchmark
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
+from scripts.benchmarks.hetero_questions import HeteroPlan, build_hetero_benchmark
+from scripts.benchmarks.make import bench
 
 SHOPS = """# Bakeries
 
@@ -88,7 +89,7 @@ def test_the_same_seed_gives_the_same_files(documents: Path, tmp_path: Path) -> 
 
 def test_the_command_makes_what_eval_reads(documents: Path, tmp_path: Path) -> None:
     out = tmp_path / "bench"
-    made = CliRunner().invoke(main, ["bench", "heteqa", str(documents), "-o", str(out), "--per-table", "2"])
+    made = CliRunner().invoke(bench, ["heteqa", str(documents), "-o", str(out), "--per-table", "2"])
     assert made.exit_code == 0, made.output
     assert "2 questions over 1 table of 2 documents" in made.output
     kgtable.build(out / "tables", tmp_path / "kg", embedding="none").close()

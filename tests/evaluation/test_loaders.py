@@ -11,7 +11,7 @@ import pytest
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
-from kgtable.evaluation.benchmarks.loaders import LOADERS, load_dataset
+from scripts.benchmarks.loaders import LOADERS, load_dataset
 from tests.evaluation.distributions import (
     GRID,
     fetaqa,

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
-from kgtable.evaluation.benchmarks.split_tables import (
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import ScriptedLLM
+from scripts.benchmarks.make import bench
+from scripts.benchmarks.split_tables import (
     SplitPlan,
     alike,
     other_titles,
@@ -21,8 +23,6 @@ from kgtable.evaluation.benchmarks.split_tables import (
     standalone,
     vague,
 )
-from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import ScriptedLLM
 
 HEADER = ("Player", "Team", "Goals", "Year", "Country")
 
@@ -205,7 +205,7 @@ def test_a_model_varies_titles_and_rewrites_questions(tmp_path: Path) -> None:
 
 def test_the_command_builds_a_folder(tmp_path: Path) -> None:
     folder, out = source(tmp_path / "old"), tmp_path / "new"
-    done = CliRunner().invoke(main, ["bench", "multitable", str(folder), "-o", str(out), "--split", "dev"])
+    done = CliRunner().invoke(bench, ["multitable", str(folder), "-o", str(out), "--split", "dev"])
     assert done.exit_code == 0, done.output
     assert "tables from 5 (1 whole)" in done.output
     assert Benchmark(out).splits() == ("dev",)

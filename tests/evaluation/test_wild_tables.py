@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
-from kgtable.evaluation.benchmarks.split_tables import seeded
-from kgtable.evaluation.benchmarks.wild_tables import WildPlan, otherwise_spelt, wild_benchmark
+from scripts.benchmarks.make import bench
+from scripts.benchmarks.split_tables import seeded
+from scripts.benchmarks.wild_tables import WildPlan, otherwise_spelt, wild_benchmark
 
 HEADER = ("player id", "player name", "goals", "team", "year", "country", "height")
 SQUAD = "league__players"
@@ -141,8 +141,8 @@ def test_a_text_is_spelt_otherwise_but_alike() -> None:
 
 def test_the_command_builds_a_folder(tmp_path: Path) -> None:
     source, more, out = databases(tmp_path / "old"), others(tmp_path / "others"), tmp_path / "new"
-    line = ["bench", "spiderwild", str(source), "-o", str(out), "--others", str(more), "--distractors", "2"]
-    done = CliRunner().invoke(main, line)
+    line = ["spiderwild", str(source), "-o", str(out), "--others", str(more), "--distractors", "2"]
+    done = CliRunner().invoke(bench, line)
     assert done.exit_code == 0, done.output
     assert "tables from 2 (1 whole), 3 questions" in done.output
     with pytest.raises(BenchmarkError, match="overwrite"):

@@ -79,9 +79,7 @@ def test_rdflib_writes(writing: Running) -> None:
     store.close()
 
 
-@pytest.mark.skipif(
-    COMUNICA is None, reason="comunica-sparql is not installed: scripts/check_comunica does it"
-)
+@pytest.mark.skipif(COMUNICA is None, reason="comunica-sparql is not installed")
 def test_comunica(exploring: Running) -> None:
     query = (
         "PREFIX ex: <http://example.org/ontology#> PREFIX qudt: <http://qudt.org/schema/qudt/> "

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgtable.answering.prompting import estimate_tokens
-from kgtable.evaluation.benchmarks.grown_tables import QUESTIONS, grown_table
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import plain_labels
 from kgtable.systems.tablerag.actions import read_prompt
 from kgtable.systems.tablerag.databases import DatabaseShelf, SearchMode
 from kgtable.systems.tablerag.retriever import Asked, ExpandedQuestion, SchemaCellView
+from scripts.benchmarks.grown_tables import QUESTIONS, grown_table
 
 BUDGET = 200
 

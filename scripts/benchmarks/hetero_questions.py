@@ -46,7 +46,6 @@ from kgtable.programs.executor import ProgramResult
 from kgtable.programs.executor import run as run_program
 from kgtable.programs.relation import ColumnRole, MemberKind, Relation
 from kgtable.programs.syntax import program_to_json
-from kgtable.resources import PACKAGE
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_quantities
 
@@ -309,7 +308,7 @@ def _beside(document: StoredDocument) -> dict[str, list[int]]:
 
 def _by_templates(table: _DocumentTable, plan: HeteroPlan) -> list[MadeQuestion]:
     """Questions from templates, of each kind in turn, facts in random order."""
-    chance = random.Random(f"{plan.seed}:{table.id}")  # noqa: S311 -- choices that can be made again, no secrets
+    chance = random.Random(f"{plan.seed}:{table.id}")
     facts = list(table.facts)
     chance.shuffle(facts)
     kinds = [
@@ -395,10 +394,10 @@ def _by_model(
     table: _DocumentTable, graph: KnowledgeGraph, llm: LLM, plan: HeteroPlan, counts: HeteroCounts
 ) -> Iterator[MadeQuestion]:
     """Questions that a model writes, kept where its query gives the answer it says and the entity is not named."""
-    chance = random.Random(f"{plan.seed}:{table.id}")  # noqa: S311 -- choices that can be made again, no secrets
+    chance = random.Random(f"{plan.seed}:{table.id}")
     facts = list(table.facts)
     chance.shuffle(facts)
-    system = (PACKAGE / "evaluation" / "prompts" / "hetero_question.txt").read_text(encoding="utf-8")
+    system = (Path(__file__).parent / "prompts" / "hetero_question.txt").read_text(encoding="utf-8")
     card = graph.sql_schema(table.id)
     rows = "\n".join(" | ".join(row) for row in table.grid[:SHOWN_ROWS])
     for fact in facts[: plan.per_table]:

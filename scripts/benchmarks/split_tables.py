@@ -17,7 +17,6 @@ from typing import Any
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
 from kgtable.llm.protocol import LLM, reply_data
-from kgtable.resources import PACKAGE
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 from kgtable.text.words import is_empty_word
@@ -122,7 +121,7 @@ def _modes(tables: Sequence[str], plan: SplitPlan) -> list[tuple[str, str]]:
 
 def seeded(seed: int | str) -> random.Random:
     """A random generator with this seed."""
-    return random.Random(seed)  # noqa: S311 -- choices that can be made again, no secrets
+    return random.Random(seed)
 
 
 def read_grid(path: Path) -> GridRows:
@@ -219,7 +218,7 @@ def other_titles(title: str, count: int, seed: str, llm: LLM | None = None) -> l
 
 
 def _ask(llm: LLM, prompt: str, text: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    system = (PACKAGE / "evaluation" / "prompts" / f"{prompt}.txt").read_text(encoding="utf-8")
+    system = (Path(__file__).parent / "prompts" / f"{prompt}.txt").read_text(encoding="utf-8")
     schema = {
         "type": "object",
         "properties": dict(properties),

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.evaluation.benchmarks.split_tables import (
+from scripts.benchmarks.split_tables import (
     SEED,
     TITLES,
     BuiltCounts,

@@ -415,7 +415,7 @@ def _add_database(source: Path, folder: BenchmarkFolder, database: str) -> tuple
         ]
         for name in names:
             quoted = '"' + name.replace('"', '""') + '"'
-            cursor = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608  (a name from the schema)
+            cursor = connection.execute(f"SELECT * FROM {quoted}")
             header = [column[0] for column in cursor.description]
             folder.add_table(f"{database}__{name}", [header, *cursor], title=name, heading=[database])
     return tuple(names)

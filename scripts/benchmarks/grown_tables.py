@@ -151,9 +151,9 @@ def grown_table(size: int, seed: int = SEED) -> list[list[str]]:
     A larger table has the rows of a smaller one in the key columns, and further ones of the same values; further
     columns hold numbers or a few categories each.
     """
-    key = random.Random(seed)  # noqa: S311
+    key = random.Random(seed)
     rows = [_order(key) for _ in range(size)]
-    drawn = random.Random(f"{seed} columns")  # noqa: S311
+    drawn = random.Random(f"{seed} columns")
     names = {
         " ".join(f"{subject.capitalize()} {aspect} {letter}".split())
         for letter in ("", "B", "C")
@@ -163,12 +163,12 @@ def grown_table(size: int, seed: int = SEED) -> list[list[str]]:
     further = drawn.sample(sorted(names), size - len(KEY_COLUMNS))
     header = [*KEY_COLUMNS, *further]
     for name in further:
-        values = random.Random(f"{seed} {name}")  # noqa: S311
+        values = random.Random(f"{seed} {name}")
         kinds = values.sample(CATEGORIES.split(), 4) if values.random() < 0.54 else None
         for row in rows:
             row.append(values.choice(kinds) if kinds else str(values.randint(0, 99_999)))
     places = list(range(size))
-    random.Random(f"{seed} places").shuffle(places)  # noqa: S311
+    random.Random(f"{seed} places").shuffle(places)
     return [[line[place] for place in places] for line in [header, *rows]]
 
 

@@ -1,1 +1,0 @@
-"""Benchmark folders made from official distributions, other benchmarks, or documents."""
