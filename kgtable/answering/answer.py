@@ -246,7 +246,7 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
 _VERDICTS = {
     Status.VERIFIED: "verified",
     Status.AMBIGUOUS: "ambiguous",
-    Status.GROUNDED: "grounded, not verified",
+    Status.GROUNDED: "grounded",
     Status.UNVERIFIED: "not verified",
 }
 

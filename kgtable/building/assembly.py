@@ -311,7 +311,7 @@ class GenerationContent:
         catalogue = self.catalogue()
         return [
             *dataset_blocks(catalogue.tables.values(), self.names, catalogue.documents.values()),
-            *ontology_blocks(self.ontology.ntriples.decode("utf-8")),
+            *ontology_blocks(self.ontology.triples),
         ]
 
     @cached_property

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
+from pyoxigraph import Triple
+
 from kgtable.building.catalogue import DocumentRecord, TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
@@ -110,7 +112,6 @@ def _example_pairs(example: ExampleQuery, dataset: str) -> list[Pair]:
     return pairs
 
 
-_STATEMENT = re.compile(r"(<[^>]*>) (<[^>]*>) (.*) \.")
 _SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"
 
 
@@ -212,12 +213,7 @@ def _graph_pairs(record: TableRecord | DocumentRecord, iri: str, names: Namespac
     ]
 
 
-def ontology_blocks(ntriples: str) -> Iterator[Block]:
-    """An ontology without blank nodes, from sorted N-Triples."""
-    statements = (match.groups() for match in map(_STATEMENT.fullmatch, ntriples.split("\n")) if match)
-    for subject, group in groupby(statements, key=lambda statement: statement[0]):
-        yield subject, sorted(((predicate, value) for _, predicate, value in group), key=_type_first)
-
-
-def _type_first(pair: Pair) -> tuple[bool, str, str]:
-    return pair[0] != RDF_TYPE, *pair
+def ontology_blocks(triples: Iterable[Triple]) -> Iterator[Block]:
+    """An ontology without blank nodes, from triples whose subjects stand together."""
+    for subject, group in groupby(triples, key=lambda triple: triple.subject):
+        yield str(subject), [(str(triple.predicate), str(triple.object)) for triple in group]

@@ -11,7 +11,7 @@ import io
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -99,13 +99,27 @@ _LABEL = NamedNode(f"{_RDFS}label")
 _COLUMN_NAME, _TABLES, _UNIT_COUNT, _RANGE_COUNT = (NamedNode(KGT + name) for name in ANNOTATIONS[:4])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GeneratedOntology:
-    """One ontology in three syntaxes, equal in meaning; the same facts give the same bytes."""
+    """An ontology as triples in a stable order, and in three syntaxes; the same facts give the same bytes."""
 
-    turtle: bytes
-    rdf_xml: bytes
-    ntriples: bytes
+    triples: Sequence[Triple]
+    prefixes: Mapping[str, str]
+
+    @property
+    def turtle(self) -> bytes:
+        """The ontology as Turtle."""
+        return turtle(self.triples, self.prefixes)
+
+    @property
+    def rdf_xml(self) -> bytes:
+        """The ontology as RDF/XML."""
+        return rdf_xml(self.triples, self.prefixes)
+
+    @property
+    def ntriples(self) -> bytes:
+        """The ontology as N-Triples."""
+        return ntriples(self.triples)
 
 
 def generate(
@@ -266,6 +280,4 @@ def _serialized(triples: Iterable[Triple], namespace: str) -> GeneratedOntology:
     def rank(subject: str) -> int:
         return 0 if subject == header else 1 if subject.startswith((KGT, _PREFIXES["qudt"])) else 2
 
-    ordered = in_order(triples, rank)
-    prefixes = dict(sorted({**_PREFIXES, "ex": namespace}.items()))
-    return GeneratedOntology(turtle(ordered, prefixes), rdf_xml(ordered, prefixes), ntriples(ordered))
+    return GeneratedOntology(in_order(triples, rank), dict(sorted({**_PREFIXES, "ex": namespace}.items())))

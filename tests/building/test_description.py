@@ -75,15 +75,16 @@ def test_tables_of_one_file_share_their_source() -> None:
 
 def test_an_ontology_is_taken_over_statement_by_statement() -> None:
     lines = [
-        '<a:a> <a:label> "x \u2028 y \x85 z\\n" .',
         f"<a:a> {RDF_TYPE} <a:Class> .",
+        '<a:a> <a:label> "x \u2028 y \x85 z\\n" .',
         '<a:b> <a:label> "a . b"@en .',
     ]
-    blocks = list(ontology_blocks("\n".join(lines) + "\n"))
+    text = "\n".join(lines) + "\n"
+    blocks = list(ontology_blocks(quad.triple for quad in ox.parse(text, format=ox.RdfFormat.N_TRIPLES)))
     assert [subject for subject, _ in blocks] == ["<a:a>", "<a:b>"]
     assert blocks[0][1][0] == (RDF_TYPE, "<a:Class>")
     assert sum(len(pairs) for _, pairs in blocks) == 3
-    assert list(ontology_blocks("")) == []
+    assert list(ontology_blocks([])) == []
 
 
 OTHER_NAMES = Namespaces("https://data.example/ü/")

@@ -50,7 +50,7 @@ def test_the_answer_stands_above_its_evidence(kg: str) -> None:
     assert lines[3].split() == ["file", "cell", "row", "column", "text", "unit"]
     assert lines[4].split()[:2] == ["planets.csv", "B3"]
     assert "58,232" in lines[4]
-    assert any(line.startswith("grounded: ") and "no language model" in line for line in lines)
+    assert any(line.startswith("grounded: ") for line in lines)
 
 
 def test_a_question_may_come_from_standard_input(kg: str) -> None:
