@@ -1,4 +1,4 @@
-"""Time programs over one long table: in memory, in DuckDB, and as SPARQL on an Oxigraph store.
+"""Time programs over one long table: in memory, and as SPARQL on an Oxigraph store.
 
 The table is made up (orders with region, product, amount, units, date) and the same for the same number of rows. Each
 program runs on a relation that was just made, so that the columns it reads are typed within the time ("first"), and
@@ -19,7 +19,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import duckdb
 import pyoxigraph as ox
 
 import kgtable
@@ -31,7 +30,6 @@ from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
 from kgtable.programs import parse_program, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
-from kgtable.programs.compiled.to_sql import compile_sql, load_tables
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import text_of
 from kgtable.programs.table_relation import relation_of
@@ -134,7 +132,7 @@ def main() -> None:
     parser.add_argument("--sparql-rows", type=int, default=100_000)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        in_memory_and_sql(read_back(orders(arguments.rows), Path(folder)), arguments.rows)
+        time_in_memory(read_back(orders(arguments.rows), Path(folder)), arguments.rows)
     if arguments.sparql_rows:
         against_sparql(orders(arguments.sparql_rows))
 
@@ -147,20 +145,16 @@ def read_back(table: Table, folder: Path) -> TableReader:
     return kgtable.build(folder / "tables", folder / "graph", embedding="none").reader
 
 
-def in_memory_and_sql(reader: TableReader, rows: int) -> None:
-    """Print seconds of programs in memory beside those of DuckDB."""
+def time_in_memory(reader: TableReader, rows: int) -> None:
+    """Print seconds of programs in memory."""
     making, relation = timed(lambda: read_relation(reader, "orders"))
     print(f"{rows:,} rows; relation made in {making:.2f} s")
-    print(f"{'seconds':24}{'first':>8}{'again':>8}{'DuckDB':>8}{'ratio':>8}")
+    print(f"{'seconds':24}{'first':>8}{'again':>8}")
     for name, data in PROGRAMS.items():
         relation = read_relation(reader, "orders")
         first, _ = timed(lambda: in_memory(data, relation))  # noqa: B023
         again, _ = timed(lambda: in_memory(data, relation))  # noqa: B023
-        query = compile_sql(parse_program(data), {"orders": relation})
-        with duckdb.connect(":memory:") as connection:
-            load_tables(connection, query.tables)
-            sql, _ = timed(lambda: connection.execute(query.text, dict(query.parameters)).fetchall())  # noqa: B023
-        print(f"{name:24}{first:8.2f}{again:8.2f}{sql:8.2f}{again / sql:8.1f}", flush=True)
+        print(f"{name:24}{first:8.2f}{again:8.2f}", flush=True)
 
 
 def against_sparql(table: Table) -> None:

@@ -433,7 +433,7 @@ def big(out: Path, rows: int, suffix: str, workers: int) -> dict[str, Any]:
         "sum": {"op": "sum", "rows": paid, "argument": price},
         "mean of all": {"op": "mean", "rows": "orders", "argument": price},
     }
-    for engine in ("sparql", "sql", "memory"):
+    for engine in ("sparql", "memory"):
         for name, program in programs.items():
             started, used = time.perf_counter(), time.process_time()
             run = kg.run(program, engine=engine)

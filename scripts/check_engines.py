@@ -41,7 +41,7 @@ from bench_scale import percentiles
 from bench_server import free_port
 
 import kgtable
-from kgtable.answering.program_runs import GraphPrograms, ProgramRun
+from kgtable.answering.program_runs import ProgramRun
 from kgtable.building.engines import push
 from kgtable.errors import KgtableError, RemoteStoreError
 from kgtable.evaluation.benchmark import Benchmark
@@ -285,7 +285,7 @@ def _long_programs() -> dict[str, Any]:
 
 
 def compare_long(local: kgtable.KnowledgeGraph, engine: RunningEngine, far: Path) -> dict[str, Any]:
-    """Run programs over the long table on the engine, counted there and with whole columns read."""
+    """Run programs over the long table on the engine."""
     received = 0
     send = EndpointClient.send
 
@@ -297,29 +297,21 @@ def compare_long(local: kgtable.KnowledgeGraph, engine: RunningEngine, far: Path
 
     found: dict[str, Any] = {}
     EndpointClient.send = counting  # type: ignore[method-assign]
-    counted = GraphPrograms._counted
     try:
-        for way in ("counted", "columns"):
-            if way == "columns":
-                GraphPrograms._counted = lambda *_: None  # type: ignore[method-assign]
-            with kgtable.connect(
-                engine.query, far.with_name(f"{far.name}-{way}"), store=engine.store, dialect=engine.dialect
-            ) as remote:
-                same, figures = 0, {}
-                for name, program in _long_programs().items():
-                    received = 0
-                    started = time.perf_counter()
-                    try:
-                        run = remote.run(program, engine="sparql")
-                        here = local.run(program, engine="memory")
-                        same += _told(run) == _told(here)
-                    except KgtableError as error:
-                        print("  ", name, way, error)
-                    figures[name] = f"{received / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
-                found[way] = {"same": f"{same} of {len(figures)}", **figures}
+        with kgtable.connect(engine.query, far, store=engine.store, dialect=engine.dialect) as remote:
+            same = 0
+            for name, program in _long_programs().items():
+                received = 0
+                started = time.perf_counter()
+                try:
+                    run = remote.run(program, engine="sparql")
+                    same += _told(run) == _told(local.run(program, engine="memory"))
+                except KgtableError as error:
+                    print("  ", name, error)
+                found[name] = f"{received / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
+            found["same"] = f"{same} of {len(_long_programs())}"
     finally:
         EndpointClient.send = send  # type: ignore[method-assign]
-        GraphPrograms._counted = counted  # type: ignore[method-assign]
     return found
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.programs.algebra import (
-    Function,
     TableRows,
     ValueKind,
 )
@@ -21,7 +20,7 @@ from kgtable.programs.compiled.sparql_patterns import (
     decimal_literal,
     listed_meanings,
 )
-from kgtable.programs.compiled.sparql_values import CellReading, SparqlValue
+from kgtable.programs.compiled.sparql_values import CellReading
 from kgtable.programs.dimensions import (
     COUNTS,
     conversion,
@@ -40,20 +39,9 @@ class ColumnReading(CellReading):
     def __init__(self, base: GraphRows, column: int | str) -> None:
         self._base, self._column = base, column
         self.terms = base.terms(column)
-        sample = base.relation.sample
-        self._is_listed = sample is None or column not in sample.unlisted
 
     def term(self) -> str:
-        self._need_all()
         return self._base.term(self._column)
-
-    def mapped(self, function: Function, index: int) -> SparqlValue:
-        self._need_all()
-        return super().mapped(function, index)
-
-    def _need_all(self) -> None:
-        if not self._is_listed:
-            raise ProgramCompilationError("Not all different cells of the column are known.")
 
     def number(self) -> str:
         if self.kind != "number" or isinstance(self._column, str) or not self._base.all_nodes(self._column):
@@ -79,8 +67,6 @@ class ColumnReading(CellReading):
     @property
     def complete(self) -> bool:
         data = self._base.relation
-        if data.sample is not None:
-            return False
         column = data.data(self._column) if isinstance(self._column, int) else data.pseudo(self._column)
         return bool((column.codes[self._base.rows] >= 0).all())
 
@@ -145,8 +131,6 @@ class GraphRows:
 
     def narrowed(self, rows: Indices) -> GraphRows:
         """The same occurrence where only some rows are left: their cells decide on kinds and units."""
-        if self.relation.sample is not None:
-            return self  # what the rows left have may be among those that are not known
         found = copy(self)
         found.rows = rows if len(rows) else self.rows
         return found

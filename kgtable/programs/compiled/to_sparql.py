@@ -150,51 +150,6 @@ def compile_sparql(
         ) from error
 
 
-@dataclass(frozen=True)
-class RowPattern:
-    """The rows of one table that a relation keeps, as a group pattern: its lines, and the variables of a row, of its
-    number and of what the rows can be sorted by ("" for nothing)."""
-
-    lines: tuple[str, ...]
-    graph: str
-    row: str
-    place: str
-    key: str
-    predicates: Mapping[int, str]
-
-    def query(self, head: str, inner: Sequence[str], tail: Sequence[str], names: Namespaces) -> str:
-        """A query over the rows, with more lines in its pattern."""
-        return _declared("\n".join([head, *indented([*self.lines, *inner]), "}", *tail]) + "\n", names)
-
-
-def compile_rows(
-    node: Rows,
-    relations: Mapping[str, Relation],
-    names: Namespaces,
-    annotated: Mapping[str, AnnotatedTable],
-    *,
-    columns: Sequence[int] = (),
-    key: Expression | None = None,
-) -> RowPattern:
-    """The rows that filters leave of one table, as a pattern; `columns` are those whose predicates are wanted.
-
-    With a `key` rows without it are left out. Raises `ProgramCompilationError` for what SPARQL cannot say.
-    """
-    compiler = _Compiler(relations, names, annotated)
-    found = compiler.rows(node)
-    if len(found.bases) != 1 or found.computed:
-        raise ProgramCompilationError("The rows are not those of one table.")
-    base, variable = found.bases[0], ""
-    if key is not None:
-        value = compiler.expression(key, found)
-        variable = compiler.bound(found.group, value.order(), "key")
-        value.require()
-        found.group.add(f"FILTER(BOUND({variable}))")
-    predicates = {column: base.predicate(column) for column in columns}
-    lines = tuple(found.group.lines())
-    return RowPattern(lines, base.graph, base.row, base.place, variable, predicates)
-
-
 def _declared(body: str, names: Namespaces) -> str:
     """A query with the prefixes that it uses."""
     known = {**FIXED_PREFIXES, "ex": names.ex, "data": names.data}
