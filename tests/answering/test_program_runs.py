@@ -50,14 +50,6 @@ PROGRAMS: dict[str, Data] = {
     "distinct": of("count_distinct", "Rings", "planets"),
     "rows": BIGGEST,
     "lookup": lookup("Mass (10^24 kg)", where("planets", compare("=", "Planet", "Jupiter"))),
-    "share": calc(
-        "share",
-        lookup("2024 Fees", where("harbour-cargo", compare("=", "Port", "Norrvik"))),
-        of("sum", "2024 Fees", "harbour-cargo"),
-    ),
-    "truth": compare(
-        ">", of("max", "Moons", "planets"), of("sum", column("Moons"), where("planets", compare("=", "Rings", False)))
-    ),
     "converted": {"op": "convert", "unit": "MI", "operand": of("max", "Diameter (km)", "planets")},
     "groups": {
         "op": "group",

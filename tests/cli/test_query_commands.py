@@ -70,7 +70,7 @@ def test_what_is_shown_can_be_run_again(kg: str) -> None:
 def test_a_query_that_a_language_cannot_say_is_told_so(kg: str) -> None:
     program = {"op": "project", "source": table("planets"), "columns": [{"column": "@table"}]}
     text = run(kg, json.dumps(program), "--show", "sparql").stdout
-    assert "SPARQL cannot say the table of a row" in text
+    assert "SPARQL cannot say @table. Run the program in memory." in text
     found = json.loads(run(kg, json.dumps(program), "--show", "sparql", "--json").stdout)
     assert found["sparql"] is None
     error = run(kg, json.dumps(program), "--engine", "sparql", code=2).stderr
