@@ -306,7 +306,7 @@ _TABLE = ArgumentRule((Mapping,), "a mapping")
 RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("question", "query", "url"), replace(_TEXT, required=True)),
     **dict.fromkeys(("directory", "path"), replace(_PATH, required=True)),
-    **dict.fromkeys(("engine", "language"), replace(_TEXT, required=True)),
+    **dict.fromkeys(("engine",), replace(_TEXT, required=True)),
     "k": _WHOLE,
     "most": replace(_WHOLE, required=True),
     **dict.fromkeys(("workers", "clusters", "typical"), replace(_WHOLE, required=True, least=1)),
@@ -321,8 +321,7 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("rerank", "defuse", "accept_equivalents", "again"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
-         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts",
-         "sql_engine"),
+         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
         _TEXT,
     ),
 }  # fmt: skip

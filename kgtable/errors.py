@@ -211,7 +211,7 @@ class EvaluationError(ProgramError):
 
 
 class ProgramCompilationError(ProgramError):
-    """A program that SQL or SPARQL cannot say with the same meaning."""
+    """A program that does not map to SPARQL; it runs in memory."""
 
 
 class AnswerError(KgtableError):

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -233,25 +233,17 @@ class KnowledgeGraph:
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
-    def sql(self, query: str, *, sql_engine: str | None = None) -> pd.DataFrame:
+    def sql(self, query: str) -> pd.DataFrame:
         """Run one SELECT over the tables in DuckDB's SQL; gives rows of exact decimals, dates and texts.
 
-        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. `sql_engine`
-        is the URL of another SQL engine: the tables that the query names are written into it, and the query is in its
-        dialect.
+        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL.
         Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
         """
         self._check_open()
-        check_arguments("sql", {"query": query, "sql_engine": sql_engine})
+        check_arguments("sql", {"query": query})
         import pandas as pd
 
-        if sql_engine is None:
-            found = self.sql_database.query(query)
-        else:
-            from kgtable.programs.compiled.sql_engines import EngineTables
-
-            with closing(EngineTables(self.sql_database, sql_engine)) as tables:
-                found = tables.query(query)
+        found = self.sql_database.query(query)
         return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
 
     def sql_schema(self, table: str) -> SchemaCard:
@@ -392,12 +384,12 @@ class KnowledgeGraph:
         """The result of a program over tables of the graph, with the cells that were read.
 
         `program` is a `kgtable.programs.Program`, its JSON as text, or what that was decoded to; tables
-        are named by their ids, see ``docs/programs.md``. `engine` computes the values: ``memory``,
-        ``sparql`` (the compiled query on the graph's store, also a connected one) or ``sql`` (DuckDB).
-        `most` is how many rows are kept, None for 1,000.
+        are named by their ids, see ``docs/programs.md``. `engine` computes the values: ``memory``
+        or ``sparql`` (the compiled query on the graph's store, also a connected one). `most` is how many rows are kept,
+        None for 1,000.
 
         Raises leaves of `ProgramError`, with the place in the program, `UsageError` for an unknown engine,
-        `MissingExtraError`, `QueryError`, `RemoteStoreError`.
+        `QueryError`, `RemoteStoreError`.
         """
         self._check_open()
         from kgtable.answering.program_runs import MOST_ROWS, read_given
@@ -406,18 +398,15 @@ class KnowledgeGraph:
         check_arguments("run", {"engine": engine, "most": kept})
         return self._programs.run(read_given(program), _engine(engine), most=kept)
 
-    def compile(self, program: Program | str | MappingOf[str, Any], language: str = "sparql") -> str:
-        """A program as a query: ``sparql`` for the graph's store, which `sparql` runs as it is, or ``sql``.
+    def compile(self, program: Program | str | MappingOf[str, Any]) -> str:
+        """A program as a SPARQL query for the graph's store, which `sparql` runs as it is.
 
-        Raises leaves of `ProgramError`: `ProgramCompilationError` for what the language cannot say.
+        Raises leaves of `ProgramError`: `ProgramCompilationError` for what does not map to SPARQL.
         """
         self._check_open()
-        check_arguments("compile", {"language": language})
-        from kgtable.answering.program_runs import Engine, read_given
+        from kgtable.answering.program_runs import read_given
 
-        if language not in (Engine.SPARQL, Engine.SQL):
-            raise UsageError(f"Programs are not compiled to {language!r}.", hint="Use sparql or sql.")
-        return self._programs.compiled(read_given(program), Engine(language))
+        return self._programs.compiled(read_given(program))
 
     @cached_property
     def _programs(self) -> GraphPrograms:

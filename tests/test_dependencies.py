@@ -41,7 +41,7 @@ def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(t
         f"with kgtable.build({str(folder)!r}, {str(tmp_path / 'graph')!r}) as graph:\n"
         "    print(graph.info()['errors'])\n"
         "    print(graph.ask('Which port had the highest fees?', model='none').text)\n"
-        "    try: graph.run({'op': 'sum', 'argument': {'column': 1}, 'rows': 'ports'}, engine='sql')\n"
+        "    try: graph.sql('SELECT 1')\n"
         "    except kgtable.MissingExtraError as error: print(error)\n"
     )
     paths = os.pathsep.join((str(absent), str(ROOT)))

@@ -1,4 +1,4 @@
-"""Programs executed over a graph: in memory, as SPARQL on its store, or as SQL in DuckDB.
+"""Programs executed over a graph: in memory, or as SPARQL on its store.
 
 Whatever engine gives the values, the program is also executed in memory, which tells the derivation in
 words and the cells that were read.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -40,8 +39,6 @@ from kgtable.values.text import harmless_text, single_line
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgtable.answering.counted_runs import CountedRun
-    from kgtable.graph.table_sample import TableSample
 
 MOST_ROWS = 1_000
 """Rows of a result that are kept unless more are asked for."""
@@ -51,11 +48,10 @@ SHOWN_ROWS = 30
 
 
 class Engine(StrEnum):
-    """Engine that computes the values: kgtable itself, the graph's store, or DuckDB over the tables."""
+    """Engine that computes the values: kgtable itself, or the graph's store."""
 
     MEMORY = "memory"
     SPARQL = "sparql"
-    SQL = "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class ProgramRun:
     `names` are the columns of the result and `rows` its first rows (`size` counts all); a value that is
     missing is None. A program that gives one value has one column, called ``value``. `calculation` is the
     program in words, with the numbers of rows; `citations` are the first cells that were read, `cells_read`
-    counts all. `query` is the SPARQL or SQL that gave the values, empty in memory.
+    counts all. `query` is the SPARQL that gave the values, empty in memory.
     """
 
     program: Program
@@ -216,73 +212,32 @@ class GraphPrograms:
     def __init__(self, reader: TableReader, store: TripleStore, ids: Collection[str]) -> None:
         self._reader, self._store = reader, store
         self._relations, self._ids = _GraphRelations(relations_of(reader), ids), ids
-        self._samples: dict[str, TableSample] = {}
-        self._lock = threading.Lock()
 
     def run(self, program: Program, engine: Engine = Engine.MEMORY, *, most: int = MOST_ROWS) -> ProgramRun:
         """Execute a program and keep the first rows.
 
-        Raises leaves of `ProgramError`, `MissingExtraError` where DuckDB is asked for and not installed,
-        `QueryError` and `RemoteStoreError` for a store that fails.
+        Raises leaves of `ProgramError`, `QueryError` and `RemoteStoreError` for a store that fails.
         """
-        counted = self._counted(program) if engine is Engine.SPARQL else None
-        result = run(program, self._relations) if counted is None else counted.result
+        result = run(program, self._relations)
         if engine is Engine.SPARQL:
-            query = self._sparql(program) if counted is None else counted.query
+            query = self._sparql(program)
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
-        elif engine is Engine.SQL:
-            from kgtable.programs.compiled.to_sql import (  # with packages of the extra sql
-                compile_sql,
-                run_sql,
-            )
-
-            found = run_sql(program, self._relations)
-            rows = [_row(row, found.units) for row in found.rows[:most]]
-            names, size, text = found.names, len(found.rows), compile_sql(program, self._relations).text
         else:
             rows = [tuple(map(_computed, row)) for row in islice(result.rows(), most)]
             names, size, text = result.names, len(result), ""
         nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
         citations, count = citations_of([result], nowhere)
-        words = result.derivation
-        if counted is not None:
-            words, count = counted.calculation, counted.cells_read
-        return ProgramRun(program, engine, names, tuple(rows), size, words, citations, count, text)
+        return ProgramRun(
+            program, engine, names, tuple(rows), size, result.derivation, citations, count, text
+        )
 
-    def compiled(self, program: Program, engine: Engine) -> str:
-        """A program as SPARQL for the graph's store, as SQL for DuckDB, or as the JSON that memory reads.
+    def compiled(self, program: Program) -> str:
+        """A program as SPARQL for the graph's store.
 
-        Raises leaves of `ProgramError`; `ProgramCompilationError` for what the language cannot say.
+        Raises leaves of `ProgramError`; `ProgramCompilationError` for what does not map to SPARQL.
         """
-        if engine is Engine.SPARQL:
-            counted = self._counted(program)
-            return self._sparql(program).text if counted is None else counted.query.text
-        if engine is Engine.SQL:
-            from kgtable.programs.compiled.to_sql import compile_sql
-
-            query = compile_sql(program, self._relations)
-            constants = (f"-- ${name} = {value!r}\n" for name, value in query.parameters.items())
-            return "".join((*constants, query.text))
-        check(program, self._relations)
-        return program_json(program)
-
-    def _counted(self, program: Program) -> CountedRun | None:
-        """A program over a long table of another engine, where it can be run without reading the table."""
-        tables = tables_of(program)
-        if len(tables) != 1 or not self._reader.by_pages:
-            return None
-        id = next(iter(tables))
-        if id not in self._ids or not is_long(self._reader, id):
-            return None
-        # These work with arrays of a table's columns, which a short table does without.
-        from kgtable.answering.counted_runs import counted_run
-        from kgtable.graph.table_sample import TableSample
-
-        with self._lock:
-            if id not in self._samples:
-                self._samples[id] = TableSample(self._reader, self._store, id)
-            return counted_run(program, self._samples[id], self._reader)
+        return self._sparql(program).text
 
     def _sparql(self, program: Program) -> SparqlQuery:
         check(program, self._relations)
@@ -362,7 +317,7 @@ def _row(
 
 
 def _of_engine(cell: Decimal | float | str | None, unit: str | None) -> ComputedCell | None:
-    """A value that a store or database gave."""
+    """A value that a store gave."""
     if cell is None:
         return None
     if isinstance(cell, bool):

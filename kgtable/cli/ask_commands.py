@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -280,7 +279,7 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
 
 def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
     """The answer's program as SPARQL; None for an answer without a program."""
-    return None if answer.program is None else compiled(graph, answer.program, "sparql")[0]
+    return None if answer.program is None else compiled(graph, answer.program)[0]
 
 
 def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
@@ -306,8 +305,8 @@ def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
     return "\n\n".join(answer.retrieval.queries) or f"The method {answer.method} ran no SPARQL query."
 
 
-ENGINES = ("memory", "sparql", "sql")
-PROGRAM_FORMS = ("program", "sparql", "sql")
+ENGINES = ("memory", "sparql")
+PROGRAM_FORMS = ("program", "sparql")
 NO_VALUE = 1
 
 
@@ -319,7 +318,7 @@ NO_VALUE = 1
     type=click.Choice(ENGINES),
     default="memory",
     show_default=True,
-    help="What computes the values: kgtable, the graph's store by SPARQL, or DuckDB by SQL.",
+    help="What computes the values: kgtable, or the graph's store by SPARQL.",
 )
 @click.option("--most", type=click.IntRange(1), help="How many rows to keep.  [default: 1000]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
@@ -342,7 +341,7 @@ def run(program: str, kg: Path, engine: str, most: int | None, as_json: bool, sh
     with kgtable.open(kg) as graph:
         result = graph.run(given, engine=engine, most=most)
         if as_json:
-            added = {name: compiled(graph, given, name)[0] for name in show if name != "program"}
+            added = {name: compiled(graph, given)[0] for name in show if name != "program"}
             click.echo(json.dumps({**result.to_json(), **added}, ensure_ascii=False))
         else:
             click.echo(str(result))
@@ -376,19 +375,19 @@ def program_text(argument: str) -> str:
 
 
 def program_shown(graph: KnowledgeGraph, program: Program, name: str) -> str:
-    """A program as JSON, SPARQL or SQL; where it cannot be written in the language, the reason."""
+    """A program as JSON or SPARQL; where it does not map to SPARQL, the reason."""
     from kgtable.answering.program_runs import program_json
 
     if name == "program":
         return program_json(program)
-    query, reason = compiled(graph, program, name)
+    query, reason = compiled(graph, program)
     return reason if query is None else query.rstrip()
 
 
-def compiled(graph: KnowledgeGraph, program: Program, language: str) -> tuple[str | None, str]:
-    """The query that a program becomes; None where the language cannot say it, with the reason."""
+def compiled(graph: KnowledgeGraph, program: Program) -> tuple[str | None, str]:
+    """The SPARQL that a program becomes; None where it does not map, with the reason."""
     try:
-        return graph.compile(program, language), ""
+        return graph.compile(program), ""
     except ProgramCompilationError as error:
         return None, str(error)
 
@@ -411,12 +410,6 @@ ROW_FORMATS = ("table", "json", "csv", "tsv")
 @click.option(
     "--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table."
 )
-@click.option(
-    "--engine",
-    "sql_engine",
-    metavar="URL",
-    help="Write the tables into this SQL engine and query them there, as in sqlite:///tables.db; without a query, all.",
-)
 @table_option
 def sql(
     query: str | None,
@@ -424,17 +417,13 @@ def sql(
     kg: Path,
     format: str,
     schema: bool,
-    sql_engine: str | None,
     table: str | None,
 ) -> None:
     """Query the tables of a graph in SQL.
 
     One SELECT in DuckDB's SQL over tables with exact decimals, dates and texts; --schema tells their names. A
-    query of - is read from standard input. With --engine, the tables that the query names are written into that
-    engine, and the query is in its SQL. Needs the extra sql.
+    query of - is read from standard input. Needs the extra sql.
     """
-    from kgtable.programs.compiled.sql_engines import EngineTables
-
     with kgtable.open(kg) as graph:
         if schema:
             ids = [table] if table else list(graph.catalogue.tables)
@@ -442,21 +431,12 @@ def sql(
             for card in cards:
                 say(json.dumps(card.to_json(), ensure_ascii=False) if format == "json" else str(card))
             return
-        if sql_engine is not None and query is None and file is None:
-            with closing(EngineTables(graph.sql_database, sql_engine)) as tables:
-                count = tables.load([graph.sql_schema(table).id] if table else None)
-            say(f"Wrote {count:,} table{'' if count == 1 else 's'} and their catalogue.")
-            return
         if (query is None) == (file is None):
             raise UsageError(
                 "Give a query, or a file with one.", hint="Use - to read it from standard input."
             )
         text = file.read() if file is not None else text_of_input() if query == "-" else str(query)
-        if sql_engine is None:
-            found = graph.sql_database.query(text)
-        else:
-            with closing(EngineTables(graph.sql_database, sql_engine)) as tables:
-                found = tables.query(text)
+        found = graph.sql_database.query(text)
     say(_printed(found, format), nl=False)
     if not found.complete:
         say(f"Only the first {len(found.rows):,} rows are shown.", err=True)

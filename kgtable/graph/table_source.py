@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -139,7 +138,7 @@ class TableReader:
         self._store, self.names = store, names
         self.by_pages = not isinstance(store, EmbeddedStore)
         """Whether large tables are read in pages of rows, by queries to a store that is not of this process."""
-        self.columns = self._paged_columns if self.by_pages else columns
+        self.columns = columns
         self._tables: OrderedDict[str, DecodedTable] = OrderedDict()
         self._frames: OrderedDict[str, TableFrame] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
@@ -174,22 +173,6 @@ class TableReader:
         if rows is not None and self._is_large(id):
             return self._parts_of(id, rows).content()
         return self._statements(id).content()
-
-    def column(self, id: str, index: int, rows: Sequence[int]) -> list[CellContent | None]:
-        """The cells of a column of the body in these rows, None where one is blank."""
-        predicate, graph = self.frame(id).predicates[index], self._graph(id)
-        found: list[CellContent | None] = []
-        for part in _parts(rows):
-            places = [(graph, self.names.row_iri(id, row)) for row in part]
-            said = list(self._said(places, (predicate, PRINTED)).values())
-            nodes = [(graph, self.names.cell_iri(id, row, index)) for row in part]
-            telling = (node for node, row in zip(nodes, said, strict=True) if _has_nodes(row, predicate))
-            more = self._said(telling, OF_CELLS)
-            for node, row in zip(nodes, said, strict=True):
-                about = {name: [value] for name, value in more.get(node, {}).items()}
-                term = row.get(predicate)
-                found.append(None if term is None else cell_content(term, about))
-        return found
 
     def annotated(self, id: str) -> AnnotatedTable:
         """The whole table with the predicates and styles that it was stored with."""
@@ -331,15 +314,6 @@ class TableReader:
         for triple in triples:
             if isinstance(triple.object, ox.NamedNode) and triple.object.value.startswith(prefix):
                 yield self._graph(id), triple.object.value
-
-    def _paged_columns(self, id: str) -> ColumnSource:
-        # It works with arrays, which a reader of single cells does without.
-        from kgtable.graph.paged_columns import PagedColumns
-
-        frame = self.frame(id)
-        start = frame.table.structure.body_start
-        body, width = range(start, start + frame.body_rows), len(frame.predicates)
-        return PagedColumns(partial(self.column, id), body, width)
 
     def _whole(self, id: str) -> DecodedTable:
         known = id in self._tables

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kgtable.graph.table_content import CellContent, ColumnSource
 from kgtable.graph.table_decoder import CellQuantity, quantity_of
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.relation import Codes, ColumnData, ColumnRole, MemberKind, Relation, SampleOf
+from kgtable.programs.relation import Codes, ColumnData, ColumnRole, MemberKind, Relation
 from kgtable.programs.scalars import Datum, normal
 from kgtable.programs.table_relation import ColumnReader, is_note, is_part, is_summary_word, is_total_word
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -33,24 +33,20 @@ def is_plain(frame: Table) -> bool:
     return not (structure.groups or structure.parents or merged)
 
 
-def long_relation(
-    frame: Table, source: ColumnSource, blank: Sequence[int] = (), sample: SampleOf | None = None
-) -> Relation:
+def long_relation(frame: Table, source: ColumnSource, blank: Sequence[int] = ()) -> Relation:
     """The body of a long table as a relation.
 
     Args:
         frame: the table, of which only the rows above the body need be there; `is_plain` holds of it.
         source: its columns.
         blank: the rows of the body without cells.
-        sample: the whole, where `source` has a part of its rows: the first ones, the last, all that are no members, and
-            one for each different cell of the columns that are used.
     """
     columns = _Columns(source)
     table = with_first_rows(frame, source)
     reader = _LongReader(
         table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), columns=columns
     )
-    kinds = _kinds(table, columns, len(source.rows) if sample is None else sample.size)
+    kinds = _kinds(table, columns)
     relation = Relation(
         [table],
         [column.path for column in table.columns],
@@ -60,7 +56,7 @@ def long_relation(
         lambda column: reader.read(column, kinds),
         reader.texts,
     )
-    relation.blank, relation.sample = tuple(blank), sample
+    relation.blank = tuple(blank)
     return relation
 
 
@@ -158,8 +154,8 @@ class _LongReader(ColumnReader):
         return ColumnData(numbers[codes], values)
 
 
-def _kinds(table: Table, columns: _Columns, size: int) -> npt.NDArray[np.int8]:
-    """The kind of each row of `size`, by its label: that in the label column, or else its first cell."""
+def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
+    """The kind of each row, by its label: that in the label column, or else its first cell."""
     source = columns.source
     kinds = np.zeros(len(source.rows), dtype=np.int8)
     width = len(table.columns)
@@ -183,13 +179,13 @@ def _kinds(table: Table, columns: _Columns, size: int) -> npt.NDArray[np.int8]:
                 continue
             rows = np.flatnonzero(here & (codes == code))
             rows = rows[~noted[rows]]
-            if is_note(text):  # looked at only then: columns may be far away
+            if is_note(text):
                 alone = (source.filled[rows] == 1) & (width > 1)
                 kinds[rows[alone]] = MemberKind.NOTE
                 rows = rows[~alone]
             if is_part(text):
                 kinds[rows] = MemberKind.PART
-            elif is_summary_word(text) and _is_rare(text, label_texts, labels, size):
+            elif is_summary_word(text) and _is_rare(text, label_texts, labels):
                 strict = is_summary_word(text, strictly=True)
                 ends = np.isin(rows, (0, len(source.rows) - 1))
                 kinds[rows if strict else rows[ends]] = MemberKind.TOTAL
@@ -200,8 +196,8 @@ def _kinds(table: Table, columns: _Columns, size: int) -> npt.NDArray[np.int8]:
     return kinds
 
 
-def _is_rare(text: str, labels: Sequence[str], codes: Codes, size: int) -> bool:
-    """Whether a label stands once, or in few of the rows, of which there are `size`."""
+def _is_rare(text: str, labels: Sequence[str], codes: Codes) -> bool:
+    """Whether a label stands once, or in few of the rows."""
     alike = [code for code, label in enumerate(labels) if normal(label) == normal(text)]
     again = int(np.isin(codes, alike).sum())
-    return again == 1 or again < size / 3
+    return again == 1 or again < len(codes) / 3

@@ -229,17 +229,6 @@ class RelationColumn:
         return tuple(sorted(counts, key=lambda key: -counts[key]))
 
 
-@dataclass(frozen=True, slots=True)
-class SampleOf:
-    """What a relation of some rows of a table is a part of: `size` rows with cells.
-
-    Of the columns in `unlisted` not every different cell is among the rows: numbers of one unit.
-    """
-
-    size: int
-    unlisted: frozenset[int] = frozenset()
-
-
 class Relation:
     """The body rows of a table with typed columns. Made by `table_relation.relation_of`.
 
@@ -265,8 +254,6 @@ class Relation:
         self._pseudo: dict[str, ColumnData] = {}
         self.kept: dict[type, Any] = {}
         """What others make of the relation and keep for as long as it lives, by its type."""
-        self.sample: SampleOf | None = None
-        """The whole, where these are not all rows with cells of the table."""
         self.blank: tuple[int, ...] = ()
         """Grid rows of the body without cells, where they are not among the rows."""
 

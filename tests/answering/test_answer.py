@@ -41,7 +41,7 @@ def test_an_unverified_answer_says_why() -> None:
     assert "not verified: 5 is in no cited cell" in as_text(doubtful)
     assert "  = 1 + 4 = 5" in as_text(doubtful)
     assert doubtful.status is Status.UNVERIFIED
-    assert "grounded, not verified: " in as_text(replace(doubtful, grounded=True))
+    assert "grounded: " in as_text(replace(doubtful, grounded=True))
     assert "ambiguous: " in as_text(replace(doubtful, grounded=True, ambiguous=True))
 
 

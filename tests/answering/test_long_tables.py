@@ -101,7 +101,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("engine", ["memory", "sql", "sparql"])
+@pytest.mark.parametrize("engine", ["memory", "sparql"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_give_the_same_without_the_whole_table(
     name: str,

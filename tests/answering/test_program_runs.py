@@ -1,4 +1,4 @@
-"""Programs that a person wrote, over real graphs: in memory, as SPARQL on the store, as SQL."""
+"""Programs that a person wrote, over real graphs: in memory, and as SPARQL on the store."""
 
 from __future__ import annotations
 
@@ -50,14 +50,6 @@ PROGRAMS: dict[str, Data] = {
     "distinct": of("count_distinct", "Rings", "planets"),
     "rows": BIGGEST,
     "lookup": lookup("Mass (10^24 kg)", where("planets", compare("=", "Planet", "Jupiter"))),
-    "share": calc(
-        "share",
-        lookup("2024 Fees", where("harbour-cargo", compare("=", "Port", "Norrvik"))),
-        of("sum", "2024 Fees", "harbour-cargo"),
-    ),
-    "truth": compare(
-        ">", of("max", "Moons", "planets"), of("sum", column("Moons"), where("planets", compare("=", "Rings", False)))
-    ),
     "converted": {"op": "convert", "unit": "MI", "operand": of("max", "Diameter (km)", "planets")},
     "groups": {
         "op": "group",
@@ -86,7 +78,7 @@ def connected(
 
 
 def plain(run: kgtable.ProgramRun) -> list[list[object]]:
-    """The rows with numbers to nine digits, since SPARQL and SQL round quotients, and all else as printed."""
+    """The rows with numbers to nine digits, since SPARQL rounds quotients, and all else as printed."""
     found = []
     for row in run.rows:
         cells: list[object] = []
@@ -108,7 +100,7 @@ def test_all_engines_give_the_same_and_cite_the_same_cells(
     expected = kg.run(PROGRAMS[name])
     assert expected.found
     assert expected.citations
-    for graph, engine in ((kg, "sparql"), (kg, "sql"), (connected, "sparql"), (connected, "memory")):
+    for graph, engine in ((kg, "sparql"), (connected, "sparql"), (connected, "memory")):
         other = graph.run(PROGRAMS[name], engine=engine)
         assert (plain(other), other.size) == (plain(expected), expected.size), engine
         assert other.citations == expected.citations
@@ -182,7 +174,7 @@ def test_units_and_scales_that_a_column_does_not_print_stand_in_its_heading(
 
 
 def test_as_many_rows_are_kept_as_asked_for_and_all_are_counted(kg: kgtable.KnowledgeGraph) -> None:
-    for engine in ("memory", "sparql", "sql"):
+    for engine in ("memory", "sparql"):
         run = kg.run(table("planets"), most=3, engine=engine)
         assert (len(run.rows), run.size) == (3, 8)
         assert "… and 5 more rows" in str(run)
@@ -230,7 +222,7 @@ def test_a_program_is_given_as_itself_as_text_or_as_a_dict(kg: kgtable.Knowledge
 def test_a_wrong_program_is_an_error_that_names_the_place(
     kg: kgtable.KnowledgeGraph, program: Any, kind: type[ProgramError], path: str, says: str
 ) -> None:
-    for engine in ("memory", "sparql", "sql"):
+    for engine in ("memory", "sparql"):
         with pytest.raises(kind) as caught:
             kg.run(program, engine=engine)
         assert caught.value.path == path
@@ -239,12 +231,10 @@ def test_a_wrong_program_is_an_error_that_names_the_place(
 
 
 def test_arguments_are_checked_and_a_closed_graph_runs_nothing(kg: kgtable.KnowledgeGraph) -> None:
-    with pytest.raises(UsageError, match="Use one of memory, sparql, sql"):
+    with pytest.raises(UsageError, match="Use one of memory, sparql"):
         kg.run(PROGRAMS["sum"], engine="excel")
     with pytest.raises(ArgumentError, match="most takes a whole number"):
         kg.run(PROGRAMS["sum"], most="3")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="Use sparql or sql"):
-        kg.compile(PROGRAMS["sum"], "cypher")
     with pytest.raises(ProgramCompilationError):
         kg.compile({"op": "project", "source": table("planets"), "columns": [column("@table")]})
     with kgtable.open(kg.path) as closed:

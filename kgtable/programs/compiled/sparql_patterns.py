@@ -14,9 +14,7 @@ from decimal import Decimal
 from kgtable.errors import ProgramCompilationError
 from kgtable.graph.terms import Namespaces, decimal_text, text_literal
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.programs.dimensions import (
-    EXACT,
-)
+from kgtable.programs.dimensions import EXACT
 from kgtable.tables.model import Table
 
 MOST_LISTED = 3_000
@@ -63,7 +61,11 @@ class SubSelect(QueryBlock):
         self.outputs: dict[str, str] = {}
         self.kept: list[str] = []
         self.modifiers: list[str] = []
-        self.distinct = False
+
+    def keep(self, variable: str) -> str:
+        """A variable of the inner pattern that is given as it is."""
+        self.kept.append(variable)
+        return variable
 
     def output(self, sparql: str, wanted: str) -> str:
         """The variable that an expression over the inner pattern is given as."""
@@ -76,7 +78,7 @@ class SubSelect(QueryBlock):
             *dict.fromkeys(self.kept),
             *(f"({sparql} AS {name})" for sparql, name in self.outputs.items()),
         ]
-        head = f"SELECT {'DISTINCT ' if self.distinct else ''}{' '.join(columns)} WHERE {{"
+        head = f"SELECT {' '.join(columns)} WHERE {{"
         wrapped = [head] if len(head) < 100 else ["SELECT", *indented(columns), "WHERE {"]
         return ["{", *indented([*wrapped, *indented(self.inner.lines()), "}", *self.modifiers]), "}"]
 
@@ -106,8 +108,8 @@ class OptionalPattern(QueryBlock):
 class GraphPattern(QueryBlock):
     """Pattern over the graph of one table: its rows, and cells of them."""
 
-    def __init__(self, graph: Sequence[str], head: Sequence[str]) -> None:
-        self._before, self._graph = graph[:-1], graph[-1]
+    def __init__(self, graph: str, head: Sequence[str]) -> None:
+        self._graph = graph
         self.head = list(head)
         self.cells: list[OptionalPattern] = []
 
@@ -117,9 +119,9 @@ class GraphPattern(QueryBlock):
         optional = [cell for cell in self.cells if not cell.required]
         if self.head or required:
             inner = [*self.head, *required, *(line for cell in optional for line in cell.lines())]
-            return [*self._before, f"GRAPH {self._graph} {{", *indented(inner), "}"]
+            return [f"GRAPH {self._graph} {{", *indented(inner), "}"]
         # Optional cells of rows that stand outside: a group of nothing else would not keep the rows.
-        found = list(self._before)
+        found = []
         for cell in optional:
             found += [
                 "OPTIONAL {",
@@ -143,24 +145,24 @@ def decimal_literal(number: Decimal | None) -> str:
     return decimal_text(f"{exact:f}")
 
 
+def does_not_map(what: str) -> ProgramCompilationError:
+    """The error of a program that SPARQL does not say directly."""
+    return ProgramCompilationError(f"SPARQL cannot say {what}.", hint="Run the program in memory.")
+
+
 def listed_meanings(term: str, variable: str, found: Mapping[str, str]) -> list[str]:
     """A list of strings with their meanings."""
     if len(found) > MOST_LISTED:
-        raise ProgramCompilationError(f"A query cannot list what {len(found)} cells mean.")
+        raise does_not_map(f"what each of {len(found)} cells means")
     if any("\0" in text for text in found):
-        raise ProgramCompilationError("Cells that print the same mean different things.")
-    return values_table((term, variable), [(text_literal(text), meaning) for text, meaning in found.items()])
-
-
-def values_table(variables: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A VALUES block, its rows side by side as far as they fit."""
+        raise does_not_map("cells that print the same and mean different things")
     lines = [""]
-    for row in rows:
-        text = f"({' '.join(row)})"
-        if lines[-1] and len(lines[-1]) + len(text) > 90:
+    for text, meaning in found.items():
+        row = f"({text_literal(text)} {meaning})"
+        if lines[-1] and len(lines[-1]) + len(row) > 90:
             lines.append("")
-        lines[-1] = f"{lines[-1]} {text}".strip()
-    head = f"VALUES ({' '.join(variables)}) {{"
+        lines[-1] = f"{lines[-1]} {row}".strip()
+    head = f"VALUES ({term} {variable}) {{"
     return [f"{head} {lines[0]} }}"] if len(lines) == 1 else [head, *indented(lines), "}"]
 
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.compiled.sql_values import MOST_DIGITS, arrow, quoted
-from kgtable.programs.compiled.to_sql import load_tables
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
 from kgtable.values.text import sound_text
@@ -31,6 +29,7 @@ SECONDS = 30.0
 """How long a query may run."""
 
 MEMORY = "1GB"
+MOST_DIGITS = 38
 MOST_ROWS = 100_000
 _SAFE = re.compile(r"[^0-9a-z_]+")
 _LONGEST_NAME = 60
@@ -202,7 +201,7 @@ class SqlDatabase:
         tables = [_SqlTable(self.names[id], self._relations[id]) for id in ids]
         for table in tables:
             connection.register("incoming", table.data())
-            connection.execute(f"CREATE TABLE {quoted(table.name)} AS SELECT * FROM incoming")
+            connection.execute(f"CREATE TABLE {_quoted(table.name)} AS SELECT * FROM incoming")
             connection.unregister("incoming")
             for statement in table.comments():
                 connection.execute(statement)
@@ -211,7 +210,33 @@ class SqlDatabase:
                 connection.register("incoming", data)
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
                 connection.unregister("incoming")
-        load_tables(connection, ())
+        _lock(connection)
+
+
+def arrow() -> Any:
+    """The module ``pyarrow``. Raises `MissingExtraError` where it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError("SQL", "sql") from error
+    return pyarrow
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Forbid files, extensions and changes of settings in a connection."""
+    for setting in (
+        "enable_external_access = false",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "allow_community_extensions = false",
+        "python_enable_replacements = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
 
 
 class _SqlTable:
@@ -298,10 +323,10 @@ class _SqlTable:
 
     def comments(self) -> Iterable[str]:
         card = self.card()
-        yield f"COMMENT ON TABLE {quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
+        yield f"COMMENT ON TABLE {_quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
         for column in card.columns:
             unit = f" [{column.unit}]" if column.unit else ""
-            yield f"COMMENT ON COLUMN {quoted(self.name)}.{quoted(column.name)} IS {_literal(column.header + unit)}"
+            yield f"COMMENT ON COLUMN {_quoted(self.name)}.{_quoted(column.name)} IS {_literal(column.header + unit)}"
 
 
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:

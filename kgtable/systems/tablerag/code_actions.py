@@ -29,7 +29,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.llm.protocol import fence
-from kgtable.programs.compiled.sql_values import arrow
+from kgtable.programs.compiled.sql_tables import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.compiled.sql_values import arrow
+from kgtable.programs.compiled.sql_tables import arrow
 from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
 from kgtable.systems.tablerag.vocabulary import cut, distinct_names
