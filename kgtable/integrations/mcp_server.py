@@ -35,7 +35,7 @@ from kgtable.programs.syntax import program_schema
 from kgtable.resources import __version__
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.requests import body, header_map
-from kgtable.server.running import address, bind, bounded_server, with_token
+from kgtable.server.running import address, bind, http_server, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import ConnectedFolder, GraphFolder, ServerState
 from kgtable.server.workers.messages import Head, Problem
@@ -351,7 +351,7 @@ async def serve_http(
     settings = with_token(ServerSettings(host=host, port=port, token=token, hosts=tuple(allow_hosts)))
     async with graph_server(directory, timeout=timeout) as server:
         with bind(settings) as listener:
-            web = bounded_server(http_app(server, settings), settings.connections)
+            web = http_server(http_app(server, settings), settings.connections)
             say(
                 f"kgtable serves {directory} by MCP at {address(listener).rstrip('/')}{PATH}. Ctrl+C ends it."
             )

@@ -19,12 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgtable.server import security
 from kgtable.server.api_routes import Api
-from kgtable.server.direct import ShortQueries
 from kgtable.server.editing import Editing
 from kgtable.server.pages import Pages, more_pages, problem_response
 from kgtable.server.requests import header_map, text
 from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
-from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState, early_result
+from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
 from kgtable.server.workers.messages import KINDS, Problem, busy
 
 _KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
@@ -83,10 +82,7 @@ class Handler(Protocol):
 
 
 class Server:
-    """The whole server: SPARQL and graph-store requests are handled directly, the rest by the site.
-
-    `direct` answers short queries before they become requests of this application.
-    """
+    """The whole server: SPARQL and graph-store requests are handled directly, the rest by the site."""
 
     def __init__(self, state: ServerState, log: TextIO | None = None) -> None:
         self.state = state
@@ -94,7 +90,6 @@ class Server:
         self._sparql, self._store = SparqlEndpoint(state), GraphStore(state)
         self._description = Description(state)
         self._site: ASGIApp = make_site(state)
-        self.direct = ShortQueries(state, self._log, largest=state.settings.connections.head_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection, or the server's start-up and shutdown."""
@@ -114,15 +109,13 @@ class Server:
                     return
                 await send({"type": "lifespan.startup.complete"})
             else:
-                self.direct.close()
                 await self.state.close()
                 self._log.flush()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        early = early_result(scope)
-        started = time.perf_counter() if early is None else early.since
+        started = time.perf_counter()
         headers = header_map(scope)
         settings = self.state.settings
         status, size = 0, 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pyoxigraph import QueryResultsFormat, RdfFormat
 
@@ -106,7 +105,6 @@ class _Range:
     place: int
 
 
-@lru_cache(maxsize=256)
 def _ranges(accept: str) -> tuple[_Range, ...]:
     found = []
     for place, part in enumerate(accept.split(",")):
@@ -130,7 +128,6 @@ def _quality(parameters: Sequence[str]) -> float:
     return 1.0
 
 
-@lru_cache(maxsize=512)
 def choose(accept: str, offers: tuple[Offer, ...]) -> Offer | None:
     """The offer that the client prefers; the first without an Accept header; None if none is acceptable.
 

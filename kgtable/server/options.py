@@ -55,18 +55,17 @@ class ServerLimits:
 class ConnectionLimits:
     """Limits of connections and of the heads of requests: times in seconds, sizes in bytes.
 
-    A head has at most `headers` headers of `head_bytes` together, an address of `url_bytes`, and arrives
-    within `head_seconds`. A connection without a request, or whose client takes nothing of an answer, ends
-    after `idle_seconds`; at most `pipelined` requests wait in one. `of_peer` connections of one address are
-    open at a time, `total` of all.
+    A head has at most `headers` headers of `head_bytes` together, an address of `url_bytes` with `parameters`
+    parameters, and arrives within `head_seconds`. A connection without a request, or whose client does not read its
+    response, ends after `idle_seconds`. `of_peer` connections of one address are open at a time, `total` of all.
     """
 
-    head_bytes: int = 64 << 10
+    head_bytes: int = 16 << 10
     headers: int = 100
-    url_bytes: int = 4 * MEBIBYTE
+    url_bytes: int = 64 << 10
+    parameters: int = 100
     head_seconds: float = 10.0
     idle_seconds: int = 30
-    pipelined: int = 64
     of_peer: int = 128
     total: int = 512
 

@@ -166,7 +166,7 @@ class Pages:
         given = parse_qs(request.url.query).get("token", [""])[0]
         if given and same_secret(given, self._state.settings.token):
             response = RedirectResponse("/", 303)
-            response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            response.set_cookie(COOKIE, quote(given, safe=""), httponly=True, samesite="strict")
             return response
         return _html(request, self._page("ask"))
 

@@ -7,12 +7,14 @@ import secrets
 import socket
 import sys
 import webbrowser
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TextIO
+from typing import Any, TextIO
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -20,8 +22,7 @@ from starlette.types import ASGIApp
 from kgtable.building.generations import POINTER
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
-from kgtable.server.connections import protocol_with
-from kgtable.server.direct import ShortQueries
+from kgtable.server.bounds import BoundedHeads, BoundedProtocol
 from kgtable.server.editing import remove_waiting
 from kgtable.server.options import (
     MEBIBYTE,
@@ -97,26 +98,20 @@ def run(
     Raises `ServerError` if the server cannot start.
     """
     with bind(settings) as listener:
-        server = make_server(Server(ServerState(settings, source), log))
+        server = http_server(Server(ServerState(settings, source), log), settings.connections)
         ready(address(listener))
         server.run(sockets=[listener])
     if not server.started:
         raise ServerError("The server could not start.", hint="The lines above say why.")
 
 
-def make_server(app: Server) -> uvicorn.Server:
-    """Make the HTTP server around the application."""
-    return bounded_server(app, app.state.settings.connections, app.direct)
-
-
-def bounded_server(
-    app: ASGIApp, limits: ConnectionLimits, direct: ShortQueries | None = None
-) -> uvicorn.Server:
-    """Make an HTTP server around an application, with limits on its connections; `direct` answers short queries."""
+def http_server(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Server:
+    """Make an HTTP server around an application, with limits on its connections and on heads of requests."""
+    protocol: Any = partial(BoundedProtocol, limits, Counter())
     return uvicorn.Server(
         uvicorn.Config(
-            app,
-            http=protocol_with(limits, direct),
+            BoundedHeads(app, limits),
+            http=protocol,
             ws="none",
             proxy_headers=False,
             access_log=False,
@@ -125,6 +120,7 @@ def bounded_server(
             lifespan="on",
             timeout_keep_alive=limits.idle_seconds,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            h11_max_incomplete_event_size=limits.url_bytes + limits.head_bytes,
             backlog=1_024,
         )
     )

@@ -6,9 +6,7 @@ import base64
 import hmac
 import ipaddress
 from collections.abc import Mapping
-from functools import lru_cache
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from starlette.types import Scope
 
@@ -31,7 +29,6 @@ SECURITY_HEADERS = (
 )
 
 
-@lru_cache(maxsize=1_024)
 def is_loopback(host: str) -> bool:
     """Whether a server bound to the host is reachable from this machine only.
 
@@ -80,11 +77,11 @@ def _from_elsewhere(headers: Mapping[bytes, bytes]) -> bool:
 
 def cookie_token(headers: Mapping[bytes, bytes]) -> str:
     """The read token in a browser's cookie."""
-    try:
-        morsel = SimpleCookie(text(headers, b"cookie")).get(COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
+    for part in text(headers, b"cookie").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return unquote(value.strip('"'))
+    return ""
 
 
 def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:

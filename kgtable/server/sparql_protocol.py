@@ -10,8 +10,9 @@ quads, or triples as a new graph.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -23,10 +24,9 @@ from kgtable.server.negotiation import GRAPH, HTML, TABULAR, accepts_gzip
 from kgtable.server.options import ServerSettings
 from kgtable.server.requests import Abandoned, Parameters, not_modified, send_answer, send_empty
 from kgtable.server.security import require_write_token
-from kgtable.server.state import CachedResponse, ServerState, early_result
+from kgtable.server.state import CachedResponse, ServerState
 from kgtable.server.workers.execution import without_unused_prefixes
 from kgtable.server.workers.messages import Head, Problem, utf8
-from kgtable.server.workers.process import View
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 QUERY_TYPE = "application/sparql-query"
@@ -60,10 +60,6 @@ class SparqlEndpoint:
             return
         if method not in ("GET", "HEAD", "POST"):
             raise Problem("method-not-allowed", f"{method} is not supported here.", {}, {"allow": METHODS})
-        key, view = _address_key(scope, headers), self._state.view()
-        repeatable = key is not None and early_result(scope) is None
-        if repeatable and await self._answer_from_cache(key, view, scope, send, headers):
-            return
         base = requests.origin_of(scope, headers) + "/sparql"
         if method == "POST" and requests.media_type(requests.text(headers, b"content-type")) == UPDATE_TYPE:
             await self._update_from_body(base, scope, receive, headers, send)
@@ -73,18 +69,7 @@ class SparqlEndpoint:
             require_write_token(self._state.settings, headers)
             await self._update(operation, base, send)
         else:
-            await self._query(operation, base, key, view, scope, receive, send, headers)
-
-    async def _answer_from_cache(
-        self, key: Hashable, view: View, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
-    ) -> bool:
-        """Answer a repeated GET from the cache, if the graph is unchanged."""
-        answer = self._state.cache.get(view.version, key)
-        if answer is None:
-            return False
-        self._state.metrics.hit_cache()
-        await _send(send, answer, scope, headers, tagged=True)
-        return True
+            await self._query(operation, base, scope, receive, send, headers)
 
     async def _operation(
         self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]
@@ -115,8 +100,6 @@ class SparqlEndpoint:
         self,
         operation: ProtocolOperation,
         base: str,
-        key: Hashable,
-        view: View,
         scope: Scope,
         receive: Receive,
         send: Send,
@@ -129,34 +112,20 @@ class SparqlEndpoint:
             limit = state.settings.limits.query_text
             raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
         compress = accepts_gzip(requests.text(headers, b"accept-encoding"))
-        tagged = key is not None
-        key = key or (operation, compress, base)
-        early = early_result(scope)
-        answer = state.cache.get(view.version, key) if early is None else None
+        tagged = scope["method"] != "POST"
+        view = state.view()
+        key = sha256(repr((operation, compress, base)).encode("utf-8", "surrogatepass")).digest()
+        answer = state.cache.get(view.version, key)
         gone = requests.until_disconnect(receive)
-        if early is not None:
-            answer, _ = early.response()
-        elif answer is None:
+        if answer is None:
             known = requests.text(headers, b"if-none-match") if tagged else ""
-            answer, cacheable = await self._evaluate(operation, known, compress, base, view, gone)
+            job = query_job(state.settings, operation, known, base, view.version, compress=compress)
+            answer, cacheable = await state.read(job, view, gone)
             if cacheable:
                 state.cache.put(view.version, key, answer)
         else:
             state.metrics.hit_cache()
         await _send(send, answer, scope, headers, tagged=tagged, gone=gone)
-
-    async def _evaluate(
-        self,
-        operation: ProtocolOperation,
-        known: str,
-        compress: bool,
-        base: str,
-        view: View,
-        gone: Abandoned,
-    ) -> tuple[CachedResponse, bool]:
-        """Execute an operation in a worker; the response, and whether it may be cached."""
-        job = query_job(self._state.settings, operation, known, base, view.version, compress=compress)
-        return await self._state.read(job, view, gone)
 
     async def _update_from_body(
         self, base: str, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], send: Send
@@ -202,12 +171,13 @@ def query_job(
     *,
     compress: bool,
 ) -> Head:
-    """The job of a query for a worker; without the query where that is sent as the job's body.
+    """The job of a query for a worker.
 
     `known` are the entity tags that the client has; where the result has one of them, the status is 304.
     """
     job: Head = {
         "op": "query",
+        "query": operation.query,
         "union": settings.default_graph == "union",
         "base": base,
         "accept": operation.accept,
@@ -216,8 +186,6 @@ def query_job(
         "version": version,
         "stream": True,
     }
-    if operation.query is not None:
-        job["query"] = operation.query
     for name, value in (
         ("default_graphs", operation.default_graphs),
         ("named_graphs", operation.named_graphs),
@@ -228,14 +196,6 @@ def query_job(
         if value:
             job[name] = value
     return job
-
-
-def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:
-    """The parts of a GET or HEAD that determine its response, or None for other methods."""
-    if scope["method"] == "POST":
-        return None
-    names = (b"accept", b"accept-encoding", b"host")
-    return (scope["query_string"], *(headers.get(name) for name in names))
 
 
 async def _send(

@@ -12,7 +12,7 @@ import re
 import time
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from itertools import accumulate
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import Protocol, TextIO
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -35,9 +35,6 @@ from kgtable.server.options import ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
 
 _TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
 
@@ -249,6 +246,8 @@ class ConnectedFolder:
 
 ENTRY_LIMIT = 256 * 1024
 """Longer answers are not kept."""
+ENTRY_COST = 1_024
+"""Bytes of an entry beside its body: key, headers and the objects around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,39 +266,41 @@ class CachedResponse:
 
 
 class AnswerCache:
-    """Least-recently-used cache of responses, bounded in bytes and emptied by a new version."""
+    """Least-recently-used cache of responses by digests of requests, bounded in bytes; a new version empties it."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._size = 0
         self._version: str | None = None
-        self._answers: OrderedDict[Hashable, CachedResponse] = OrderedDict()
+        self._answers: OrderedDict[bytes, CachedResponse] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._answers)
 
-    def get(self, version: str, key: Hashable) -> CachedResponse | None:
+    def get(self, version: str, key: bytes) -> CachedResponse | None:
         """The cached response for the same request on the same version of the graph."""
-        if version != self._version:
+        if version != self._version or key not in self._answers:
             return None
-        answer = self._answers.get(key)
-        if answer is not None:
-            self._answers.move_to_end(key)
-        return answer
+        self._answers.move_to_end(key)
+        return self._answers[key]
 
-    def put(self, version: str, key: Hashable, answer: CachedResponse) -> None:
+    def put(self, version: str, key: bytes, answer: CachedResponse) -> None:
         """Store a response; evict the least recently used."""
         if len(answer.body) > ENTRY_LIMIT or not self._capacity:
             return
         if version != self._version:
             self._answers.clear()
             self._size, self._version = 0, version
-        old = self._answers.pop(key, None)
-        self._size += len(answer.body) - (len(old.body) if old else 0)
+        if key in self._answers:
+            self._size -= _cost(self._answers.pop(key))
+        self._size += _cost(answer)
         self._answers[key] = answer
         while self._size > self._capacity:
-            _, dropped = self._answers.popitem(last=False)
-            self._size -= len(dropped.body)
+            self._size -= _cost(self._answers.popitem(last=False)[1])
+
+
+def _cost(answer: CachedResponse) -> int:
+    return len(answer.body) + ENTRY_COST
 
 
 _LOG = logging.getLogger(__name__)
@@ -348,10 +349,21 @@ class ServerState:
     ) -> tuple[CachedResponse, bool]:
         """Execute a read job; its response, and whether it may be cached. Raises `Problem`."""
         stream = ResultStream() if job.get("stream") else None
-        frame = await self.readers.run(
-            job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
+        head, body = _checked(
+            await self.readers.run(
+                job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
+            )
         )
-        return response_of(frame, stream)
+        encoding = head.get("encoding")
+        answer = CachedResponse(
+            head["type"].encode("latin-1"),
+            encoding.encode() if encoding else None,
+            body,
+            head.get("tag", ""),
+            head["status"],
+            stream if stream is not None and stream.source is not None else None,
+        )
+        return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
         """The JSON result of an operation on the open graph. Raises `Problem`.
@@ -440,51 +452,6 @@ class ServerState:
             await self.editors.close()
         if self._folder is not None:
             self._folder.cleanup()
-
-
-def response_of(frame: WorkerFrame, stream: ResultStream | None) -> tuple[CachedResponse, bool]:
-    """The response that a worker's result is, and whether it may be cached. Raises the `Problem` that it reports."""
-    head, body = _checked(frame)
-    encoding = head.get("encoding")
-    answer = CachedResponse(
-        head["type"].encode("latin-1"),
-        encoding.encode() if encoding else None,
-        body,
-        head.get("tag", ""),
-        head["status"],
-        stream if stream is not None and stream.source is not None else None,
-    )
-    return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
-
-
-EARLY_RESULT = "kgtable.early-result"
-"""The key of a `EarlyResult` result among the extensions of an ASGI scope."""
-
-
-class EarlyResult:
-    """What came of a query that was begun as a short one: a worker's result, or why there is none.
-
-    `since` is when the request arrived, by `time.perf_counter`.
-    """
-
-    __slots__ = ("_outcome", "_stream", "since")
-
-    def __init__(
-        self, outcome: WorkerFrame | Exception, since: float, stream: ResultStream | None = None
-    ) -> None:
-        self._outcome, self._stream, self.since = outcome, stream, since
-
-    def response(self) -> tuple[CachedResponse, bool]:
-        """The response, and whether it may be cached. Raises `Problem`."""
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return response_of(self._outcome, self._stream)
-
-
-def early_result(scope: Scope) -> EarlyResult | None:
-    """The result that was made before the request went the ordinary way, if any."""
-    extensions: Mapping[str, Any] = scope.get("extensions") or {}
-    return extensions.get(EARLY_RESULT)
 
 
 def _checked(frame: WorkerFrame) -> WorkerFrame:

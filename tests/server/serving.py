@@ -18,7 +18,7 @@ from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES
 from kgtable.server.app import Server
 from kgtable.server.options import ServerSettings
-from kgtable.server.running import address, bind, make_server
+from kgtable.server.running import address, bind, http_server
 from kgtable.server.state import WIDELY_USED, ServerState, StoreSource, stamp_of
 from kgtable.server.workers.process import View
 
@@ -52,7 +52,7 @@ def running(settings: ServerSettings, source: StoreSource) -> Iterator[Running]:
     """Runs a server until the block ends."""
     with bind(settings) as listener:
         state, log = ServerState(settings, source), io.StringIO()
-        server = make_server(Server(state, log))
+        server = http_server(Server(state, log), settings.connections)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
         thread.start()
         while not server.started:

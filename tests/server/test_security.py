@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -20,12 +22,6 @@ OPEN = replace(LOCAL, host="0.0.0.0", hosts=("data.example",))
 )  # fmt: skip
 def test_what_only_this_machine_can_reach(host: str, is_local: bool) -> None:
     assert security.is_loopback(host) is is_local
-
-
-def test_names_that_strangers_send_are_not_kept_for_ever() -> None:
-    for number in range(3_000):
-        security.is_loopback(f"host{number}.example")
-    assert security.is_loopback.cache_info().currsize < 2_000
 
 
 @pytest.mark.parametrize(
@@ -61,6 +57,10 @@ def test_reading_needs_it_only_where_others_can_reach_the_server() -> None:
         security.require_read_token(OPEN, {})
     security.require_read_token(OPEN, {b"authorization": f"Bearer {TOKEN}".encode()})
     security.require_read_token(OPEN, {b"cookie": f'a=b; {security.COOKIE}="{TOKEN}"'.encode()})
+    long = b"a=" + b'\\1"' * 500_000
+    started = time.monotonic()
+    security.require_read_token(OPEN, {b"cookie": long + f"; {security.COOKIE}={quote(TOKEN)}".encode()})
+    assert time.monotonic() - started < 2
     for cookie in (b"", b"\x00=;", b"kgtable-token", b"kgtable-token=wrong"):
         with refused("unauthorized"):
             security.require_read_token(OPEN, {b"cookie": cookie})

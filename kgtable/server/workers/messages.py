@@ -10,9 +10,8 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgtable.errors import (
     DamagedGraphError,
@@ -38,32 +37,14 @@ _write = json.JSONEncoder(separators=(",", ":")).encode
 _read = json.JSONDecoder().decode
 
 
-_SHORT_HEAD = 1_024
-"""Bytes of a head that is remembered: those of small queries and their answers are alike."""
-
-
-def encode_head(head: Head) -> bytes:
-    """Encode the head of a message, for `framed`."""
-    return _write(head).encode("ascii")
-
-
-def framed(head: bytes, body: bytes = b"") -> bytes:
-    """One message as bytes, of an encoded head and a body."""
-    return b"".join((_LENGTHS.pack(len(head), len(body)), head, body))
-
-
 def encode(head: Head, body: bytes = b"") -> bytes:
     """Encode one message as bytes."""
-    return framed(encode_head(head), body)
-
-
-@lru_cache(maxsize=256)
-def _short_head(text: bytes) -> Head:
-    return cast(Head, _read(text.decode("ascii")))
+    text = _write(head).encode("ascii")
+    return b"".join((_LENGTHS.pack(len(text), len(body)), text, body))
 
 
 class Decoder:
-    """Decode messages from bytes that arrive in pieces. Equal heads may be one object: they are only read."""
+    """Decode messages from bytes that arrive in pieces."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -82,8 +63,7 @@ class Decoder:
                 if len(received) < end:
                     break
                 text = bytes(view[start : start + head_size])
-                head = _short_head(text) if head_size <= _SHORT_HEAD else _read(text.decode("ascii"))
-                frames.append((head, bytes(view[start + head_size : end])))
+                frames.append((_read(text.decode("ascii")), bytes(view[start + head_size : end])))
                 place = end
         if self._buffer:
             del self._buffer[:place]

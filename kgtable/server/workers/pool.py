@@ -116,7 +116,7 @@ class Pool:
         answer: asyncio.Future[WorkerFrame] = loop.create_future()
         job = WorkerJob(head, body, seconds, answer, loop.time(), events, abandoned, view)
         job.stream, job.stoppable = stream, stoppable
-        self.begin(job)
+        self._begin(job)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -124,11 +124,7 @@ class Pool:
                 self._queue.remove(job)
             raise
 
-    def now(self) -> float:
-        """The time by which jobs are queued."""
-        return asyncio.get_running_loop().time()
-
-    def begin(self, job: WorkerJob) -> None:
+    def _begin(self, job: WorkerJob) -> None:
         """Queue a job, to be started as soon as a process is free. Raises `Problem` if it is refused."""
         if self._closing:
             raise busy("The server is shutting down.")

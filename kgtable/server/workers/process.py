@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.workers.messages import Decoder, Head, Problem, encode_head, framed
+from kgtable.server.workers.messages import Decoder, Head, Problem, encode
 from kgtable.storage import Lease
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
@@ -122,26 +122,6 @@ class ResultStream:
             self._news.clear()
 
 
-class Receiver(Protocol):
-    """Gets the result of a job, as an `asyncio.Future` does. It is cancelled where nobody waits any more."""
-
-    def done(self) -> bool:
-        """Whether it needs no result."""
-        ...
-
-    def cancelled(self) -> bool:
-        """Whether nobody waits for the result."""
-        ...
-
-    def set_result(self, frame: WorkerFrame, /) -> None:
-        """Take the result."""
-        ...
-
-    def set_exception(self, error: Exception, /) -> None:
-        """Take the error."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """The store that a job reads: its path, its version, and the prefixes queries may use.
@@ -165,23 +145,21 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class WorkerJob:
-    """A job for a worker process, and what gets its result.
+    """A job for a worker process, and the future of its result.
 
-    `encoded` is the `head` as it is sent, None where that is still to be made. `seconds` is its time limit, `since`
-    the loop's time when it was queued. `events` receives progress, `abandoned` waits until the client is gone.
-    `copies` counts the processes and queues that hold the job. `stoppable`: its process may be ended when nobody
-    waits for the result any more.
+    `seconds` is its time limit, `since` the loop's time when it was queued. `events` receives progress, `abandoned`
+    waits until the client is gone. `copies` counts the processes and queues that hold the job. `stoppable`: its
+    process may be ended when nobody waits for the result any more.
     """
 
     head: Head
     body: bytes
     seconds: float
-    answer: Receiver
+    answer: asyncio.Future[WorkerFrame]
     since: float
     events: Callable[[WorkerFrame], None] | None = None
     abandoned: Callable[[], Awaitable[None]] | None = None
     view: View | None = None
-    encoded: bytes | None = None
     stream: ResultStream | None = None
     copies: int = 1
     stoppable: bool = False
@@ -284,17 +262,13 @@ class WorkerProcess(asyncio.Protocol):
         if not self.jobs:
             self.started = self._loop.time()
         opens = job.view is not None and job.view.version != self.opened
-        if job.encoded is None or opens:
-            head = {**job.head, "seconds": job.seconds}
-            if opens and job.view is not None:
-                head["open"], self.opened = job.view.opening(), job.view.version
-            text = encode_head(head)
-        else:
-            text = job.encoded
+        head = {**job.head, "seconds": job.seconds}
+        if opens and job.view is not None:
+            head["open"], self.opened = job.view.opening(), job.view.version
         self.jobs.append(job)
         if not self._unsent:
             self._loop.call_soon(self._send)
-        self._unsent.append(framed(text, job.body))
+        self._unsent.append(encode(head, job.body))
 
     def _send(self) -> None:
         """Send the jobs submitted in this turn of the loop in one write."""

@@ -33,7 +33,7 @@ class Reader:
         self._leases: tuple[Lease, ...] = ()
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The response to a query or a graph read, as bytes; a query is in the job or is the body."""
+        """The response to a query or a graph read, as bytes."""
         opening = job.get("open")
         if opening is not None:
             self._evaluator, self._leases = None, ()
@@ -43,8 +43,6 @@ class Reader:
             self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
-        if job["op"] == "query" and "query" not in job:
-            job = {**job, "query": body.decode("utf-8")}
         return self._evaluator.answer(job, emit)
 
 
