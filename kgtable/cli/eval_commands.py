@@ -76,8 +76,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with.")
 @click.option("--dry-run", is_flag=True, help="Estimate the cost, and ask no model.")
 @click.option("--check", is_flag=True, help="List the faults of the benchmark folder, and do nothing else.")
-@click.option("--batch-export", type=FILE, help="Write the requests as OpenAI Batch JSONL, and send none.")
-@click.option("--batch-import", "batch_results", type=FILE, multiple=True, help="Results of a batch.")
 def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
     """Evaluate retrieval and answers on a BENCHMARK folder.
 
@@ -96,7 +94,7 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
     from kgtable.evaluation.report import keep_for_server, write_report
-    from kgtable.evaluation.session import Batches, estimate, evaluate, read_result, write_result
+    from kgtable.evaluation.session import estimate, evaluate, read_result, write_result
     from kgtable.evaluation.summary import comparison_lines, growth_lines, run_lines
 
     settings = load_settings()
@@ -115,16 +113,10 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
             kg,
             plan,
             settings,
-            batches=Batches(tuple(options["batch_results"]), options["batch_export"]),
             keep=keep,
             resume=options["resume"],
             progress=progress,
         )
-    if isinstance(run, int):
-        if keep is not None:
-            keep.unlink(missing_ok=True)
-        say(f"{run:,} requests were written to {options['batch_export']}.")
-        return
     if result is not None:
         write_result(run, result)
     if options["report"] is not None:

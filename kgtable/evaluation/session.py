@@ -6,7 +6,7 @@ import json
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.answering.prompting import estimate_tokens
 from kgtable.config import NO_MODEL, Settings
-from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, LLMReplyError, UsageError
+from kgtable.errors import LLMPendingError, LLMReplyError, UsageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
 from kgtable.evaluation.run_plan import (
@@ -31,7 +31,6 @@ from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
-from kgtable.llm.conversation import completion_of, raw_results, write_batch
 from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price
 from kgtable.storage import storage_errors, whole_file
 from kgtable.systems.methods import make_solver
@@ -39,65 +38,6 @@ from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:
     from kgtable.knowledge_graph import KnowledgeGraph
-
-
-_ID_LENGTH = 40
-
-
-class BatchLLM:
-    """Replies from batch results; collects the requests that have no result yet.
-
-    Raises `LLMReplyError` for an invalid result file.
-    """
-
-    def __init__(self, model: str, results: Sequence[Path] = ()) -> None:
-        self.model = model
-        self.pending: dict[str, Request] = {}
-        self._results: dict[str, Mapping[str, Any]] = {}
-        self._lock = threading.Lock()
-        for path in results:
-            with storage_errors(path):
-                self._results.update(raw_results(path))
-
-    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The reply in the results. Raises `LLMPendingError` if there is none, or its `LLMError`."""
-        identity = request.fingerprint(self.model, "batch:")[:_ID_LENGTH]
-        result = self._results.get(identity)
-        if result is None:
-            with self._lock:
-                self.pending[identity] = request
-            raise LLMPendingError("This request waits for the batch.")
-        outcome = completion_of(identity, dict(result), request)
-        if isinstance(outcome, LLMError):
-            raise outcome
-        if on_text is not None:
-            on_text(outcome.text)
-        return outcome
-
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """`complete` for async code."""
-        return self.complete(request, on_text=on_text)
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def export(self, path: Path) -> int:
-        """Write the pending requests as OpenAI Batch JSONL, in a stable order; returns their number."""
-        with storage_errors(path):
-            return write_batch(sorted(self.pending.items()), self.model, path)
-
-
-@dataclass(frozen=True)
-class Batches:
-    """Files of a batch run: results to read, and the file for requests still to be sent."""
-
-    results: tuple[Path, ...] = ()
-    export: Path | None = None
-
-    @property
-    def used(self) -> bool:
-        """Whether the run uses batches at all."""
-        return bool(self.results or self.export)
 
 
 @dataclass
@@ -108,14 +48,12 @@ class Models:
     """
 
     settings: Settings
-    batches: Batches = field(default_factory=Batches)
     connected: dict[str, MeteredLLM] = field(default_factory=dict)
-    batching: dict[str, BatchLLM] = field(default_factory=dict)
 
     @property
     def reachable(self) -> bool:
         """Whether a default model is configured."""
-        return self.settings.uses_llm or self.batches.used
+        return self.settings.uses_llm
 
     def get(self, name: str | None) -> LLM:
         """The model of this name; None means the default. Raises `UsageError` if it is not configured."""
@@ -130,8 +68,6 @@ class Models:
         return None if without and system.retrieves else self.get(system.model)
 
     def _connect(self, name: str) -> LLM:
-        if self.batches.used:
-            return self.batching.setdefault(name, BatchLLM(name, self.batches.results))
         cache = self.settings.llm_cache or "on"
         found = connect(replace(self.settings, model=name, llm_cache=cache))
         if found is None:
@@ -141,37 +77,27 @@ class Models:
             )
         return found
 
-    def pending(self) -> dict[str, BatchLLM]:
-        """The models with unsent requests, by name."""
-        return {name: llm for name, llm in self.batching.items() if llm.pending}
-
 
 def evaluate(
     kg: KnowledgeGraph,
     plan: RunPlan,
     settings: Settings,
     *,
-    batches: Batches | None = None,
     keep: Path | None = None,
     resume: bool = False,
     progress: RunProgress = quiet,
-) -> Run | int:
-    """Run a plan; returns the run, or the number of requests written for a batch.
+) -> Run:
+    """Run a plan. See `run.execute` for `keep`, `resume` and further errors.
 
-    See `run.execute` for `keep`, `resume` and further errors.
-
-    Raises `UsageError` if a model is needed and none is configured, or if a batch would need several models,
-    and `BenchmarkError` if batch results lack replies and there is no file to write the requests to.
+    Raises `UsageError` if a model is needed and none is configured.
     """
-    models = Models(settings, batches or Batches())
+    models = Models(settings)
     plan = plan.settled(settings, reachable=models.reachable)
     guides = {s.name: models.get(s.model) for s in plan.systems if plan.asks_in_retrieval(s)}
     judge = models.get(None) if plan.judge else None
     if plan.answers:
         for system in plan.systems:
             models.answering(system)
-    if models.batches.used and len(models.connected) > 1:
-        raise UsageError("A batch holds the requests of one model.", hint="Run one model at a time.")
     with TemporaryDirectory(prefix="kgtable-eval-") as scratch:
         stages = Stages(
             kg,
@@ -183,17 +109,7 @@ def evaluate(
             scratch=Path(scratch),
         )
         workers = settings.concurrency if models.connected and not plan.scaling else 1
-        run = execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
-    waiting = models.pending()
-    if not waiting:
-        return run
-    (llm,) = waiting.values()
-    if models.batches.export is None:
-        raise BenchmarkError(
-            f"{len(llm.pending):,} requests have no reply in the batch results.",
-            hint="Write them with --batch-export, send them, and import those results too.",
-        )
-    return llm.export(models.batches.export)
+        return execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
 
 
 def _answerers(

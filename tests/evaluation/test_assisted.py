@@ -16,11 +16,11 @@ from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import LABELS, RERANK, RULES, RunPlan, System, make_plan
-from kgtable.evaluation.session import Batches, evaluate
+from kgtable.evaluation.session import evaluate
 from kgtable.evaluation.summary import causes, means, result_json, run_lines
 from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
-from tests.evaluation.test_session import batch_line_of, settings_for
+from tests.evaluation.test_session import settings_for
 
 PRICES = {"m": {"input": 1.0, "output": 1.0}}
 ASSISTED = (System("hybrid", assist=RERANK),)
@@ -181,27 +181,6 @@ def test_a_model_that_is_gone_stops_the_schemas_and_is_resumed(
     assert len(asked) >= 2
     undisturbed, _ = run_over_http(kgtable.open(graph.path), plan)
     assert result_json(run) == result_json(undisturbed)
-
-
-def test_every_stage_goes_through_batches(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path
-) -> None:
-    plan = make_plan(graph, benchmark_folder, (*ASSISTED, *WRITTEN), judge=True)
-    settings = settings_for("http://unused.example/v1")
-    out, results, rounds = tmp_path / "requests.jsonl", [], []
-    found: Run | int = 0
-    for step in range(6):
-        found = evaluate(kgtable.open(graph.path), plan, settings, batches=Batches(tuple(results), out))
-        if isinstance(found, Run):
-            break
-        lines = out.read_text().splitlines()
-        rounds.append(sorted({stage_of(json.loads(line)["body"]) for line in lines}))
-        results.append(tmp_path / f"results{step}.jsonl")
-        results[-1].write_text("\n".join(batch_line_of(line, reply) for line in lines))
-    assert rounds == [["labels", "schema"], ["rerank"], ["answer"], ["judge"]]
-    assert isinstance(found, Run)
-    direct, _ = run_over_http(kgtable.open(graph.path), plan)
-    assert result_json(found) == result_json(direct)
 
 
 class _Named:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,14 @@ import pytest
 
 import kgtable
 from kgtable.config import load_settings
-from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, LLMReplyError, StorageError, UsageError
+from kgtable.errors import LLMError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
-from kgtable.evaluation.session import Batches, BatchLLM, evaluate, read_result, write_result
+from kgtable.evaluation.session import evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
-from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 
@@ -170,49 +167,6 @@ def test_an_answer_that_fails_counts_as_wrong(
     assert means(found.records)["match"].n == 5
 
 
-def test_a_run_through_batches_gives_the_same_result(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path, run: Run
-) -> None:
-    plan = plan_for(graph, benchmark_folder, judge=True)
-    settings = settings_for("http://unused.example/v1")
-    out, results = tmp_path / "requests.jsonl", []
-    counts = []
-    for step in range(3):
-        found = evaluate(graph, plan, settings, batches=Batches(tuple(results), out))
-        if isinstance(found, Run):
-            break
-        counts.append(found)
-        results.append(tmp_path / f"results{step}.jsonl")
-        results[-1].write_text("\n".join(map(batch_line, out.read_text().splitlines())))
-    assert counts == [4, 4]
-    assert isinstance(found, Run)
-    assert {n: i.mean for n, i in means(found.records).items()} == {
-        n: i.mean for n, i in means(run.records).items()
-    }
-    with pytest.raises(BenchmarkError, match="4 requests have no reply"):
-        evaluate(graph, plan, settings, batches=Batches(tuple(results[:1])))
-
-
-def batch_line(line: str) -> str:
-    return batch_line_of(line, reply)
-
-
-def batch_line_of(line: str, script: Callable[[Mapping[str, Any]], Say | Fail]) -> str:
-    """The line of a batch's results for a line of its requests."""
-    request = json.loads(line)
-    act = script(request["body"])
-    if isinstance(act, Fail):
-        response = {"status_code": act.status, "body": {"error": {"message": act.message}}}
-    else:
-        message = {"role": "assistant", "content": json.dumps(act.content)}
-        body = {"model": "m", "choices": [{"finish_reason": "stop", "message": message}]}
-        response = {
-            "status_code": 200,
-            "body": body | {"usage": {"prompt_tokens": 9, "completion_tokens": 9}},
-        }
-    return json.dumps({"custom_id": request["custom_id"], "response": response, "error": None})
-
-
 def test_without_a_model_answers_are_computed_by_rules(
     graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
 ) -> None:
@@ -234,17 +188,6 @@ def test_without_a_model_answers_are_computed_by_rules(
 
 
 SCHEMA = {"type": "object", "required": ["total"]}
-ASKED = [Request(({"role": "user", "content": f"q{n} ü"},), schema=SCHEMA) for n in range(3)]
-
-
-def exported(path: Path, *requests: Request) -> list[str]:
-    """The ids under which requests are written."""
-    model = BatchLLM("m")
-    for request in requests:
-        with pytest.raises(LLMPendingError):
-            model.complete(request)
-    assert model.export(path) == len({request.fingerprint("m", "") for request in requests})
-    return [json.loads(line)["custom_id"] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def result(id: str, content: str, status: int = 200) -> str:
@@ -252,52 +195,6 @@ def result(id: str, content: str, status: int = 200) -> str:
     return (
         json.dumps({"custom_id": id, "response": {"status_code": status, "body": body}, "error": None}) + "\n"
     )
-
-
-def test_requests_are_collected_once_and_in_one_order(tmp_path: Path) -> None:
-    one = exported(tmp_path / "one.jsonl", *ASKED, ASKED[0])
-    other = exported(tmp_path / "other.jsonl", *ASKED[::-1])
-    assert one == other == sorted(set(one))
-    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "other.jsonl").read_bytes()
-    assert BatchLLM("m").export(tmp_path / "none.jsonl") == 0
-
-
-def test_results_find_their_request_in_any_later_run(tmp_path: Path) -> None:
-    ids = dict(zip(sorted(exported(tmp_path / "b.jsonl", ASKED[0])), [ASKED[0]], strict=True))
-    (id,) = ids
-    (tmp_path / "r.jsonl").write_text(result(id, '{"total": 3}'), encoding="utf-8")
-    pieces: list[str] = []
-    model = BatchLLM("m", [tmp_path / "r.jsonl"])
-    assert model.complete(ASKED[0], on_text=pieces.append).data == {"total": 3}
-    assert asyncio.run(model.complete_async(replace(ASKED[0], stage="other"))).data == {"total": 3}
-    assert pieces == ['{"total": 3}']
-    assert model.pending == {}
-    with pytest.raises(LLMPendingError):
-        model.complete(ASKED[1])
-    with pytest.raises(LLMPendingError):
-        BatchLLM("another", [tmp_path / "r.jsonl"]).complete(ASKED[0])
-
-
-@pytest.mark.parametrize(("content", "status"), [("no object", 200), ('{"sum": 1}', 200), ("{}", 500)])
-def test_results_that_cannot_be_used_are_errors_of_their_request(
-    content: str, status: int, tmp_path: Path
-) -> None:
-    (id,) = exported(tmp_path / "b.jsonl", ASKED[0])
-    (tmp_path / "r.jsonl").write_text(result(id, content, status), encoding="utf-8")
-    with pytest.raises(LLMError) as caught:
-        BatchLLM("m", [tmp_path / "r.jsonl"]).complete(ASKED[0])
-    assert not isinstance(caught.value, LLMPendingError)
-
-
-def test_files_that_are_no_results(tmp_path: Path) -> None:
-    (tmp_path / "r.jsonl").write_text("<html>", encoding="utf-8")
-    with pytest.raises(LLMReplyError):
-        BatchLLM("m", [tmp_path / "r.jsonl"])
-    for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises((StorageError, LLMError)):
-            BatchLLM("m", [path])
-    with pytest.raises(StorageError):
-        BatchLLM("m").export(tmp_path / "nowhere" / "b.jsonl")
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, "[]", "{", "\udcff"])
