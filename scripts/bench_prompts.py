@@ -2,9 +2,8 @@
 
     python scripts/bench_prompts.py QUESTION --kg DIR [-k N] [--context-tokens N]
 
-For every setting and presentation the question is answered by the scripted model and, over HTTP, by the
-scripted server. Both cite the best cell, and the answer must be verified each time. Prints a table of
-estimated tokens of the prompts, and below it those of the context.
+For every setting and presentation the question is answered by a scripted model, which cites the best cell; the answer
+must be verified each time. Prints a table of estimated tokens of the prompts, and below it those of the context.
 """
 
 from __future__ import annotations
@@ -19,10 +18,8 @@ from kgtable.answering.ask import Generator
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting, estimate_tokens
-from kgtable.config import ModelEndpoint
 from kgtable.graph.table_source import TableReader
-from kgtable.llm.client import ChatModel
-from kgtable.llm.scripted import ScriptedLLM, ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM
 
 
 def best_cell(evidence: Evidence) -> tuple[str, str]:
@@ -66,17 +63,14 @@ def main() -> None:
         line = f"| `{setting}` |"
         for name, layout in PRESENTATIONS.items():
             ways = {"layout": layout, "setting": setting, "context_tokens": arguments.context_tokens}
-            with ScriptedServer([said]) as server:
-                model = ChatModel("scripted", ModelEndpoint(server.base_url))
-                answers = [Generator(llm, **ways).answer(evidence) for llm in (ScriptedLLM([said]), model)]
-                model.close()
-            good += sum(answer.verified for answer in answers)
-            report = answers[0].context
+            answer = Generator(ScriptedLLM([said]), **ways).answer(evidence)
+            good += answer.verified
+            report = answer.context
             contexts[name] = f"{report['tokens']:,} ({report['shown_tables']} tables)"
-            line += f" {estimate_tokens(answers[0].prompt):,} |"
+            line += f" {estimate_tokens(answer.prompt):,} |"
         print(line)
     print("| the context alone |" + "".join(f" {found} |" for found in contexts.values()))
-    print(f"\nverified: {good} of {2 * len(PromptSetting) * len(PRESENTATIONS)} answers")
+    print(f"\nverified: {good} of {len(PromptSetting) * len(PRESENTATIONS)} answers")
 
 
 if __name__ == "__main__":

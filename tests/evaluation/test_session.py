@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -23,8 +22,8 @@ from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
 from kgtable.evaluation.session import Batches, BatchLLM, evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
+from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
 QUESTION = re.compile(r"How many ships|How long is|Which ports|prize of physics|Which wind")
 ANSWERS = {
@@ -269,7 +268,7 @@ def test_results_find_their_request_in_any_later_run(tmp_path: Path) -> None:
     pieces: list[str] = []
     model = BatchLLM("m", [tmp_path / "r.jsonl"])
     assert model.complete(ASKED[0], on_text=pieces.append).data == {"total": 3}
-    assert asyncio.run(model.complete_async(replace(ASKED[0], stage="other"))).data == {"total": 3}
+    assert model.complete(replace(ASKED[0], stage="other")).data == {"total": 3}
     assert pieces == ['{"total": 3}']
     assert model.pending == {}
     with pytest.raises(LLMPendingError):
