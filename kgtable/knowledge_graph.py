@@ -368,11 +368,12 @@ class KnowledgeGraph:
         on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
-        """`ask` for async code."""
+        """`ask` for async code, in a thread: `on_text` and `on_found` are called there."""
         import asyncio
 
-        asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, tables, options)
-        return await asker.ask_async(question, on_text=on_text, on_found=on_found)
+        return await asyncio.to_thread(
+            self.ask, question, llm=llm, tables=tables, on_text=on_text, on_found=on_found, **options
+        )
 
     def run(
         self,

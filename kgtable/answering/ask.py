@@ -5,7 +5,6 @@ With a model: context, prompt, reply, program, verdict.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -107,20 +106,6 @@ class Generator:
         if request is not None:
             try:
                 answer = self._second(prepared, completion, self._llm.complete(request), answer, on_text)
-            except LLMReplyError as error:
-                answer = _unmended(answer, error)
-        return _timed(answer, started)
-
-    async def answer_async(self, evidence: Evidence, *, on_text: OnText | None = None) -> Answer:
-        """The async twin of `answer`."""
-        started = time.perf_counter()
-        prepared = await asyncio.to_thread(self.prepare, evidence)
-        completion = await self._llm.complete_async(prepared.request, on_text=self._stream(on_text))
-        answer, request = await asyncio.to_thread(self._first, prepared, completion)
-        if request is not None:
-            try:
-                mended = await self._llm.complete_async(request)
-                answer = await asyncio.to_thread(self._second, prepared, completion, mended, answer, on_text)
             except LLMReplyError as error:
                 answer = _unmended(answer, error)
         return _timed(answer, started)
@@ -317,28 +302,6 @@ class Asker:
             else:
                 try:
                     answer = self._generator.answer(evidence, on_text=on_text)
-                except LLMReplyError as error:
-                    answer = unusable_reply(evidence.retrieval, self._model, error)
-        return replace(answer, usage=meter.to_json())
-
-    async def ask_async(
-        self, question: str, *, on_text: OnText | None = None, on_found: OnFound | None = None
-    ) -> Answer:
-        """The async twin of `ask`; what reads the graph runs in a thread."""
-        asked = check_question(question)
-        with measured() as meter:
-            evidence = await asyncio.to_thread(self._evidence, asked)
-            if on_found is not None:
-                on_found(evidence.retrieval)
-            if not evidence.tables and not evidence.retrieval.passages:
-                answer = nothing_found(evidence.retrieval, self._model)
-            elif self._solver is not None:
-                answer = await asyncio.to_thread(self._solved, evidence, on_text)
-            elif self._generator is None:
-                answer = await asyncio.to_thread(answer_by_rules, evidence)
-            else:
-                try:
-                    answer = await self._generator.answer_async(evidence, on_text=on_text)
                 except LLMReplyError as error:
                     answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())

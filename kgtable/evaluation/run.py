@@ -508,9 +508,5 @@ class PromptProbe:
             self.tokens = estimate_tokens(text)
         raise LLMPendingError("Nothing is asked where prompts are measured.")
 
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """`complete` for async code."""
-        return self.complete(request, on_text=on_text)
-
     def close(self) -> None:
         """Nothing to close."""

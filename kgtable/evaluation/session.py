@@ -205,10 +205,6 @@ class CountedLLM:
             raise LLMPendingError("Nothing is asked while the cost is estimated.")
         raise LLMReplyError("Nothing is asked while the cost is estimated.")
 
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """`complete` for async code."""
-        return self.complete(request, on_text=on_text)
-
     def close(self) -> None:
         """Nothing to close."""
 

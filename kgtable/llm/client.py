@@ -1,8 +1,7 @@
-"""Client of an OpenAI-compatible endpoint, blocking and async, with its cache on disk and its trace."""
+"""Client of an OpenAI-compatible endpoint, with its cache on disk and its trace."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import logging
@@ -12,7 +11,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -162,7 +161,7 @@ class Tap:
 
 
 def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
-    """A blocking client that sends the endpoint no key but its own, and never retries by itself."""
+    """A client that sends the endpoint no key but its own, and never retries by itself."""
     import openai
 
     def bounded(response: Any) -> None:
@@ -183,29 +182,7 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
     return client
 
 
-def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
-    """`open_client` for async code."""
-    import openai
-
-    async def bounded(response: Any) -> None:
-        if response.status_code >= 300:
-            budget, parts = _Budget(timeout), _ErrorBody()
-            async for piece in response.aiter_bytes():
-                budget.take(len(piece))
-                if parts.filled(piece):
-                    break
-            await response.aclose()
-            parts.become(response)
-
-    http = openai.DefaultAsyncHttpxClient(
-        follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]}
-    )
-    client = openai.AsyncOpenAI(**_arguments(endpoint, timeout), http_client=http)
-    _forget_foreign(client, endpoint)
-    return client
-
-
-def _forget_foreign(client: openai.OpenAI | openai.AsyncOpenAI, endpoint: ModelEndpoint) -> None:
+def _forget_foreign(client: openai.OpenAI, endpoint: ModelEndpoint) -> None:
     """Take from a client what the environment holds for another endpoint: account names, extra headers.
 
     ``OPENAI_CUSTOM_HEADERS`` may hold secrets; like ``OPENAI_API_KEY`` they are for ``OPENAI_BASE_URL``.
@@ -278,23 +255,6 @@ def post(
     return post(client, body, tap, timeout) if _dislikes_streams(fault, tap) else fault
 
 
-async def post_async(
-    client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
-) -> ModelReply | RequestFault:
-    """`post` for async code."""
-    try:
-        budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
-        sent = _streamed(body) if tap.open else body
-        async with client.chat.completions.with_streaming_response.create(**sent) as streamed:
-            async for piece in streamed.iter_bytes():
-                budget.take(len(piece))
-                reader.feed(piece)
-        return reader.reply()
-    except Exception as error:
-        fault = _fault(error)
-    return await post_async(client, body, tap, timeout) if _dislikes_streams(fault, tap) else fault
-
-
 def _arguments(endpoint: ModelEndpoint, timeout: float) -> dict[str, Any]:
     return {
         "api_key": endpoint.key.reveal() if endpoint.key else _NO_KEY,
@@ -362,41 +322,6 @@ def _cause(error: BaseException) -> str:
     return _ERROR_NUMBER.sub("", str(error) or type(error).__name__).rstrip(".")
 
 
-class _LoopClient:
-    """Limit of concurrent requests and kept connections of a model in one event loop.
-
-    The connections are held by an async generator, which `asyncio` ends with the loop.
-    """
-
-    def __init__(self, concurrency: int, open_one: Callable[[], openai.AsyncOpenAI]) -> None:
-        self.slots = asyncio.Semaphore(concurrency)
-        self._open_one = open_one
-        self._opening = asyncio.Lock()
-        self._client: openai.AsyncOpenAI | None = None
-        self._holding: AsyncGenerator[openai.AsyncOpenAI] | None = None
-
-    async def client(self) -> openai.AsyncOpenAI:
-        """The client of this loop, opened at the first request."""
-        async with self._opening:
-            if self._client is None:
-                self._holding = self._hold()
-                self._client = await anext(self._holding)
-            return self._client
-
-    async def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
-        async with self._opening:
-            if self._holding is not None:
-                await self._holding.aclose()
-
-    async def _hold(self) -> AsyncGenerator[openai.AsyncOpenAI]:
-        try:
-            async with await asyncio.to_thread(self._open_one) as client:
-                yield client
-        finally:
-            self._client = self._holding = None
-
-
 class ChatModel:
     """A model at an OpenAI-compatible endpoint; an `LLM`.
 
@@ -425,7 +350,6 @@ class ChatModel:
         self._speaker = Speaker(model, endpoint, ChatDialect(structured), policy or RetryPolicy(), pricing)
         self._concurrency = max(1, concurrency)
         self._slots = threading.BoundedSemaphore(self._concurrency)
-        self._loops: dict[asyncio.AbstractEventLoop, _LoopClient] = {}
         self._client: openai.OpenAI | None = None
         self._opening = threading.Lock()
 
@@ -450,49 +374,8 @@ class ChatModel:
                     time.sleep(step.seconds)
                     outcome = None
 
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """As `complete`, without blocking the event loop."""
-        kept = await asyncio.to_thread(self._kept, request, on_text)
-        if kept is not None:
-            return kept
-        kept_here = self._of_this_loop()
-        course, tap = self._speaker.converse(request), Tap(on_text)
-        outcome: Outcome = None
-        async with kept_here.slots:
-            while True:
-                try:
-                    step = course.send(outcome)
-                except StopIteration as done:
-                    return await asyncio.to_thread(self._keep, request, done.value)
-                if isinstance(step, Send):
-                    started = time.perf_counter()
-                    outcome = await post_async(await kept_here.client(), step.body, tap, self._timeout)
-                    self._record(request, step.body, outcome, started)
-                else:
-                    await asyncio.sleep(step.seconds)
-                    outcome = None
-
-    def _of_this_loop(self) -> _LoopClient:
-        loop = asyncio.get_running_loop()
-        with self._opening:
-            kept = self._loops.get(loop)
-            if kept is None:
-                for ended in [known for known in self._loops if known.is_closed()]:
-                    del self._loops[ended]
-                opened = partial(open_async_client, self.endpoint, self._timeout)
-                kept = self._loops[loop] = _LoopClient(self._concurrency, opened)
-            return kept
-
-    async def aclose(self) -> None:
-        """Close what is kept for the running event loop, and as `close` does; the model can still be used.
-
-        The end of an event loop (`asyncio.run`) closes what was kept for it as well.
-        """
-        await self._of_this_loop().close()
-        self.close()
-
     def close(self) -> None:
-        """Close the connections of blocking requests; the model can still be used."""
+        """Close the connections; the model can still be used."""
         with self._opening:
             if self._client is not None:
                 self._client.close()

@@ -171,20 +171,15 @@ class Completion:
 
 
 class LLM(Protocol):
-    """A model that completes chats: `complete` blocks, `complete_async` is for async code.
+    """A model that completes chats, called from any number of threads.
 
-    `on_text` receives the reply's text piece by piece as it arrives. Both raise a leaf of
-    `kgtable.errors.LLMError`.
+    `on_text` receives the reply's text piece by piece as it arrives. Raises a leaf of `kgtable.errors.LLMError`.
     """
 
     model: str
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """The model's reply to `request`."""
-        ...
-
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """As `complete`, without blocking the event loop."""
         ...
 
     def close(self) -> None:
@@ -249,12 +244,6 @@ class MeteredLLM:
         _tell_stage(request, self.model)
         with self._counting_failures(request):
             return self._count(request, self._llm.complete(request, on_text=on_text))
-
-    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """See `LLM.complete_async`."""
-        _tell_stage(request, self.model)
-        with self._counting_failures(request):
-            return self._count(request, await self._llm.complete_async(request, on_text=on_text))
 
     def close(self) -> None:
         """See `LLM.close`."""

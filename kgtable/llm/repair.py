@@ -1,10 +1,12 @@
-"""Find the JSON object in a model's reply and repair small faults of it."""
+"""The JSON object in a model's reply, with small faults repaired."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgtable.llm.protocol import Schema
@@ -69,14 +71,16 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, _TYPES[name])
 
 
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _THOUGHT = re.compile(r"<(/?)think(?:ing)?>")
-LONGEST_REPAIRED = 200_000
-"""Characters of a reply beyond which its JSON is read as it is, and not repaired."""
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BARE = re.compile(r"[\w.+-]+")
-_LITERALS = frozenset({"true", "false", "null", "True", "False", "None"})
-
+LONGEST_REPAIRED = 20_000
+"""Characters of a piece of a reply beyond which its JSON is not repaired."""
+REPAIR_SECONDS = 2.0
+"""Deadline of the process that repairs: the time can grow with the square of the length."""
+_WORD = re.compile(r"\w+")
+_DECODER = json.JSONDecoder(strict=False)
+MOST_STARTS = 20
+"""Opening brackets of a reply at which an object is looked for."""
+_LITERALS = frozenset({"True", "False", "None"})
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -110,29 +114,57 @@ class ReplyFault(ValueError):
 def read_object(text: str, schema: Schema) -> dict[str, Any]:
     """Find the first object in `text` that fits `schema`, in a bare reply, a code fence or prose.
 
-    Small faults are mended by ``json_repair``: missing and trailing commas, Python's literals and
-    quotes, names without quotes, missing closing brackets. A string, number or word that
-    breaks off is not, nor anything that would leave out what the reply says: the value would be wrong
-    without a sign of it. Raises `ReplyFault` naming the first fault.
+    Where none can be read as it is, small faults such as trailing commas and Python's quotes are repaired by
+    ``json_repair``. A reply that breaks off is not repaired, nor is one of which the repair would leave something
+    out: the value would be wrong without a sign of it. Raises `ReplyFault` naming the first fault.
 
-    >>> read_object('Here: ```json\\n{"a": [1, 2,],}\\n```', {"type": "object"})
+    >>> read_object('Here: ```json\\n{"a": [1, 2]}\\n```', {"type": "object"})
     {'a': [1, 2]}
     """
-    fault = "it holds no JSON object"
-    for candidate in _candidates(without_thoughts(text)):
-        if not candidate.lstrip().startswith("{"):
+    text = without_thoughts(text)
+    fault, end, is_repaired = "it holds no JSON object", 0, False
+    for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_STARTS]:
+        if start < end:  # within an object that was read
             continue
         try:
-            found = whole_value(_loads(candidate))
+            found, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             fault = f"its JSON cannot be read: {error}"
-            continue
-        if isinstance(found, dict):
-            wrong = mismatch(found, schema)
-            if wrong is None:
-                return found
-            fault = f"it does not fit the schema: {wrong}"
+            if is_repaired:
+                continue
+            is_repaired = True
+            try:
+                found = _repaired(text[start:].partition("```")[0].strip())
+            except (ValueError, OSError, RecursionError, subprocess.SubprocessError):
+                continue
+        wrong = mismatch(found, {"type": "object"}) or mismatch(found, schema)
+        if wrong is None:
+            whole: dict[str, Any] = whole_value(found)
+            return whole
+        fault = f"it does not fit the schema: {wrong}"
     raise ReplyFault(fault)
+
+
+def _repaired(text: str) -> Any:
+    """JSON with small faults, repaired in a process. Raises an error where it cannot be, or not in time."""
+    if len(text) > LONGEST_REPAIRED or not text.endswith("}"):
+        raise ValueError("it is too long, or breaks off")
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "utf8", "-m", "json_repair", "--ensure_ascii"],
+        input=text.encode("utf-8", "backslashreplace"),
+        capture_output=True,
+        timeout=REPAIR_SECONDS,
+    )
+    found = json.loads(done.stdout)
+    written = [json.dumps(found), json.dumps(found, ensure_ascii=False)]
+    written.append(written[1].replace(r"\n", " "))  # strings with line breaks that are not escaped
+    if not _words(text) <= _words(" ".join(written)) | _LITERALS:
+        raise ValueError("the repair would leave something out")
+    return found
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text))
 
 
 def without_thoughts(text: str) -> str:
@@ -150,119 +182,3 @@ def without_thoughts(text: str) -> str:
         elif not sign[1] and opened < 0:
             opened = sign.start()
     return "".join(kept) + text[done:]
-
-
-def _candidates(text: str) -> Iterator[str]:
-    """Pieces of the text that may be the object, the likeliest first."""
-    yield text
-    yield from _FENCE.findall(text)
-    starts = [match.start() for match in re.finditer(r"\{", text)][:20]
-    for start in starts:
-        yield _balanced(text[start:])
-
-
-def _balanced(text: str) -> str:
-    """`text`, which starts with a bracket, up to the bracket that closes it, or all of it."""
-    depth, position = 0, 0
-    while position < len(text):
-        if text[position] == '"':
-            string = _STRING.match(text, position)
-            if string is None:
-                return text
-            position = string.end()
-            continue
-        depth += (text[position] in "{[") - (text[position] in "}]")
-        position += 1
-        if depth == 0:
-            return text[:position]
-    return text
-
-
-def _loads(text: str) -> Any:
-    """Read JSON as it is, or else repaired."""
-    try:
-        return json.loads(text, strict=False)
-    except ValueError as error:
-        if len(text) > LONGEST_REPAIRED:
-            raise
-        return _mended(text.strip(), error)
-
-
-_MARK = "\uf8ff"
-
-
-def _mended(text: str, error: ValueError) -> Any:
-    """Read JSON with small faults; raises `error` where repairing would lose a part of it.
-
-    ``json_repair`` sees a mark for each sound string: it takes the two halves of an escaped emoji for
-    two characters that cannot be written, and guesses where strings end.
-    """
-    from json_repair import repair_json
-
-    strings: list[str] = []
-    gaps: list[str] = []
-    position = 0
-    while (start := text.find('"', position)) >= 0:
-        found = _STRING.match(text, start)
-        if found is None:
-            raise ValueError("it breaks off inside a value") from error
-        gaps.append(text[position:start])
-        strings.append(json.loads(found.group(), strict=False))
-        position = found.end()
-    gaps.append(text[position:])
-    signs = "".join(gaps)
-    is_open = sum((sign in "{[") - (sign in "}]") for sign in signs) > 0
-    if is_open and _BARE.fullmatch(gaps[-1][-1:]):
-        raise ValueError("it breaks off inside a value") from error
-    marked = "".join(f'{gap}"{_MARK}{number}"' for number, gap in enumerate(gaps[:-1])) + gaps[-1]
-    mended = repair_json(marked, return_objects=True, skip_json_loads=True, strict=True)
-    leaves = list(_leaves(mended))
-    marks = [leaf for leaf in leaves if isinstance(leaf, str) and leaf.startswith(_MARK)]
-    others = [leaf for leaf in leaves if leaf not in marks]
-    if marks != [f"{_MARK}{number}" for number in range(len(strings))] or not _agree(
-        [word for gap in gaps for word in _BARE.findall(gap)], others
-    ):
-        raise error
-    return _unmarked(mended, iter(strings))
-
-
-def _agree(words: Sequence[str], leaves: Sequence[Any]) -> bool:
-    """Whether the words outside of strings and the values read from them are the same: none lost or new."""
-    numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
-    texts = [leaf for leaf in leaves if isinstance(leaf, str)]
-    kept = all(
-        word in _LITERALS or _number(word) in numbers or any(word in text for text in texts) for word in words
-    )
-    return kept and "" not in texts and len(leaves) <= len(words)
-
-
-def _number(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """Every name and scalar of a JSON value, in order."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from _leaves(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _unmarked(value: Any, strings: Iterator[str]) -> Any:
-    """Put the strings back in place of their marks; both come in the same order."""
-    if isinstance(value, dict):
-        return {
-            next(strings) if name.startswith(_MARK) else name: _unmarked(item, strings)
-            for name, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_unmarked(item, strings) for item in value]
-    return next(strings) if isinstance(value, str) and value.startswith(_MARK) else value

@@ -14,8 +14,9 @@ from kgtable.answering.presentations import presentation
 from kgtable.answering.prompting import make_context
 from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import ScriptedLLM, ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM
 from kgtable.resources import PACKAGE
+from tests.llm.scripted_server import ScriptedServer
 
 REPLIES: dict[str, dict[str, Any]] = {
     "labels": {"labels": ["Saturn", "moons"]},

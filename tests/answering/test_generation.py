@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -34,8 +33,9 @@ from kgtable.llm.client import ChatModel
 from kgtable.llm.conversation import RetryPolicy
 from kgtable.llm.protocol import LLM, Request
 from kgtable.llm.repair import mismatch
-from kgtable.llm.scripted import Act, Say, ScriptedLLM, ScriptedServer, WithoutFormats
+from kgtable.llm.scripted import ScriptedLLM
 from tests.answering.sample import evidence
+from tests.llm.scripted_server import Act, Say, ScriptedServer, WithoutFormats
 
 QUESTION = "How many ships has Skarv?"
 GOOD = {
@@ -81,7 +81,7 @@ def test_every_setting_and_presentation_leads_to_the_answer(setting: PromptSetti
     assert_good(generator(model, layout=presentation(name), setting=setting).answer(found))
     with ScriptedServer(reply_to) as server:
         real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
-        answer = asyncio.run(generator(real, layout=presentation(name), setting=setting).answer_async(found))
+        answer = generator(real, layout=presentation(name), setting=setting).answer(found)
         assert_good(answer)
     body = server.requests[0].body
     assert ("response_format" in body) is setting.asks_for_json
@@ -142,7 +142,7 @@ def test_an_unusable_reply_is_an_error(act: Act) -> None:
     with ScriptedServer([act]) as server:
         real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         with pytest.raises(LLMReplyError):
-            asyncio.run(generator(real).answer_async(evidence(QUESTION)))
+            generator(real).answer(evidence(QUESTION))
 
 
 FAILING = {"op": "sum", "argument": {"column": "Port"}, "rows": "T2"}
@@ -150,17 +150,13 @@ SUM = {"op": "sum", "argument": {"column": "Ships"}, "rows": "T2"}
 TOTAL = "How many ships are there in total?"
 
 
-@pytest.mark.parametrize("way", ["blocking", "async"])
-def test_a_program_that_fails_goes_back_to_the_model_once(way: str) -> None:
+def test_a_program_that_fails_goes_back_to_the_model_once() -> None:
     first = GOOD | {"program": FAILING, "citations": [], "answer": "103 ships", "alternatives": []}
     pieces: list[str] = []
     with ScriptedServer([first, first | {"program": SUM, "answer": "103"}]) as server:
         real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
-        if way == "async":
-            answer = asyncio.run(generator(real).answer_async(evidence(TOTAL), on_text=pieces.append))
-        else:
-            answer = generator(real).answer(evidence(TOTAL), on_text=pieces.append)
-            real.close()
+        answer = generator(real).answer(evidence(TOTAL), on_text=pieces.append)
+        real.close()
     assert (answer.text, answer.value, answer.grounded) == ("103", "103", True), answer.reasons
     assert answer.calculation == "sum of Ships"
     first_asked, second = (received.body["messages"] for received in server.requests)

@@ -14,7 +14,8 @@ import kgtable
 from kgtable.answering.answer import Status
 from kgtable.cli.main import main
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import Raw, Say, ScriptedLLM, ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM
+from tests.llm.scripted_server import Raw, Say, ScriptedServer
 
 PLANETS = 'Planet,Radius (km),Rings\nMercury,"2,440",no\nJupiter,"71,492",yes\nSaturn,"58,232",yes\n'
 MOONS = "Moon,Discovered by,Width (km)\nTitan,Huygens,2575\nEuropa,Galilei,1561\n"

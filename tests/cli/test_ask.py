@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
-from kgtable.llm.scripted import Fail, ScriptedServer
 from tests.answering.word_retrieval import retrieve
+from tests.llm.scripted_server import Fail, ScriptedServer
 
 PLANETS = 'Planet,Radius (km),Rings\nMercury,"2,440",no\nSaturn,"58,232",yes\n'
 QUESTION = "What is the radius of Saturn?"

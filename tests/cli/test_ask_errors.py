@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
-from kgtable.llm.scripted import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer
+from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer
 
 PLANETS = """Planet,Radius (km),Rings,Note
 Mercury,"2,440",no,

@@ -23,8 +23,8 @@ from kgtable.cli.main import MODULES, main
 from kgtable.config import AskOptions
 from kgtable.evaluation.run_plan import TRIPLES
 from kgtable.integrations import mcp_server
-from kgtable.llm.scripted import ScriptedServer
 from tests.cli.test_graph_commands import run
+from tests.llm.scripted_server import ScriptedServer
 
 PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'
 QUESTION = "What is the radius of Saturn?"

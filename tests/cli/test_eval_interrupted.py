@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import build, write_benchmark
 from tests.evaluation.test_session import reply, stage_of
+from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
 Script = Callable[[Mapping[str, Any]], Say | Fail]
 FULL_AT = 5_000

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
-from kgtable.llm.scripted import ScriptedServer
+from tests.llm.scripted_server import ScriptedServer
 
 TABLE = 'Nation,Gold,Change\nNorway,12,"(3)%"\nKenya,7,2%\n'
 

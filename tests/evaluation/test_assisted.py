@@ -18,9 +18,9 @@ from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import LABELS, RERANK, RULES, RunPlan, System, make_plan
 from kgtable.evaluation.session import evaluate
 from kgtable.evaluation.summary import causes, means, result_json, run_lines
-from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 from tests.evaluation.test_session import settings_for
+from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
 PRICES = {"m": {"input": 1.0, "output": 1.0}}
 ASSISTED = (System("hybrid", assist=RERANK),)
@@ -191,8 +191,6 @@ class _Named:
 
     def complete(self, *_: Any, **__: Any) -> Any:
         raise AssertionError("nothing is left to be asked")
-
-    complete_async = complete
 
     def close(self) -> None:
         """Nothing."""

@@ -20,8 +20,8 @@ from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
 from kgtable.evaluation.session import evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
-from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
+from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
 QUESTION = re.compile(r"How many ships|How long is|Which ports|prize of physics|Which wind")
 ANSWERS = {

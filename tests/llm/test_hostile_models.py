@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import stat
@@ -20,7 +19,7 @@ from kgtable.llm.client import ChatModel, CompletionCache, Trace
 from kgtable.llm.conversation import ReplyReader, RetryPolicy
 from kgtable.llm.protocol import Completion, OnText, Request, Usage
 from kgtable.llm.repair import LONGEST_REPAIRED, ReplyFault, read_object, whole_value, without_thoughts
-from kgtable.llm.scripted import Fail, Raw, ScriptedServer
+from tests.llm.scripted_server import Fail, Raw, ScriptedServer
 
 NEVER = RetryPolicy(retries=0)
 PLAIN = Request(({"role": "user", "content": "the secret of the prompt"},))
@@ -28,21 +27,9 @@ SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "requi
 FORMED = Request(({"role": "user", "content": "Count."},), schema=SCHEMA)
 KEY = "sk-" + "0123456789abcdef" * 3
 
-Complete = Callable[[ChatModel, Request, OnText | None], Completion]
 
-
-def blocking(model: ChatModel, request: Request, on_text: OnText | None = None) -> Completion:
+def complete(model: ChatModel, request: Request, on_text: OnText | None = None) -> Completion:
     return model.complete(request, on_text=on_text)
-
-
-def waiting(model: ChatModel, request: Request, on_text: OnText | None = None) -> Completion:
-    return asyncio.run(model.complete_async(request, on_text=on_text))
-
-
-@pytest.fixture(params=[blocking, waiting])
-def complete(request: pytest.FixtureRequest) -> Complete:
-    found: Complete = request.param
-    return found
 
 
 @contextmanager
@@ -65,7 +52,7 @@ def raw_server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_is_not_followed(complete: Complete, status: int) -> None:
+def test_a_redirect_is_not_followed(status: int) -> None:
     with ScriptedServer(["Hello"]) as foreign:
         move = Fail(status, headers={"Location": f"{foreign.base_url}/chat/completions"})
         with ScriptedServer([move]) as server, pytest.raises(LLMError, match="redirects"):
@@ -78,7 +65,7 @@ HEAD = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: 999
 
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("listening", [False, True])
-def test_a_dripping_reply_ends_with_the_time_limit(complete: Complete, status: int, listening: bool) -> None:
+def test_a_dripping_reply_ends_with_the_time_limit(status: int, listening: bool) -> None:
     over = threading.Event()
 
     def drip(connection: socket.socket) -> None:
@@ -96,9 +83,7 @@ def test_a_dripping_reply_ends_with_the_time_limit(complete: Complete, status: i
 
 
 @pytest.mark.parametrize("listening", [False, True])
-def test_an_endless_reply_is_given_up(
-    complete: Complete, listening: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_reply_is_given_up(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "MOST_RECEIVED", 1 << 20)
 
     def pour(connection: socket.socket) -> None:
@@ -112,7 +97,7 @@ def test_an_endless_reply_is_given_up(
             complete(model, PLAIN, str if listening else None)
 
 
-def test_the_body_of_an_error_is_read_to_a_bound(complete: Complete) -> None:
+def test_the_body_of_an_error_is_read_to_a_bound() -> None:
     def pour(connection: socket.socket) -> None:
         connection.sendall(HEAD % 418 + b"short and stout ")
         while True:
@@ -123,7 +108,7 @@ def test_the_body_of_an_error_is_read_to_a_bound(complete: Complete) -> None:
 
 
 @pytest.mark.parametrize("listening", [False, True])
-def test_half_characters_are_replaced(complete: Complete, listening: bool) -> None:
+def test_half_characters_are_replaced(listening: bool) -> None:
     heard: list[str] = []
     chunks = [{"content": "a\ud83d"}, {"content": "\ude00b\ud800"}, {"content": "c\udc00"}]
     if listening:
@@ -158,7 +143,7 @@ def test_a_long_broken_reply_is_not_repaired() -> None:
         read_object('{"total": 3, "x": "' + "a" * LONGEST_REPAIRED + '",}', SCHEMA)
 
 
-def test_a_key_that_the_message_cuts_is_masked(complete: Complete) -> None:
+def test_a_key_that_the_message_cuts_is_masked() -> None:
     for shift in range(250, 300, 7):
         with ScriptedServer([Fail(401, "x" * shift + KEY)]) as server:
             model = ChatModel("m", ModelEndpoint(server.base_url, Secret(KEY)), policy=NEVER)
@@ -168,7 +153,7 @@ def test_a_key_that_the_message_cuts_is_masked(complete: Complete) -> None:
 
 
 def test_extra_headers_that_the_other_side_repeats_are_masked(
-    complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: Bearer gateway-secret\nX-Team: a")
     with ScriptedServer([Fail(401, "no entry for Bearer gateway-secret, nor for gateway-secret")]) as server:
@@ -192,9 +177,7 @@ def test_extra_headers_that_the_other_side_repeats_are_masked(
         {"text": "x", "data": {"total": 1}, "model": None},
     ],
 )
-def test_a_kept_reply_of_another_shape_is_asked_for_again(
-    complete: Complete, kept: object, tmp_path: Path
-) -> None:
+def test_a_kept_reply_of_another_shape_is_asked_for_again(kept: object, tmp_path: Path) -> None:
     cache = CompletionCache(tmp_path / "replies.sqlite")
     with ScriptedServer([{"total": 3}]) as server:
         model = ChatModel("m", ModelEndpoint(server.base_url), policy=NEVER, cache=cache)
@@ -210,7 +193,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_holds_prompts_is_for_its_owner_alone(complete: Complete, tmp_path: Path) -> None:
+def test_what_holds_prompts_is_for_its_owner_alone(tmp_path: Path) -> None:
     cache, trace = tmp_path / "new" / "folder" / "replies.sqlite", tmp_path / "trace.jsonl"
     trace.touch(0o644)
     with ScriptedServer(["Hello"]) as server:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import urllib.error
@@ -11,7 +10,8 @@ import pytest
 
 from kgtable.errors import LLMRateLimitError, LLMReplyError
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import Drop, Fail, Hang, Raw, Say, ScriptedLLM, ScriptedServer, WithoutFormats
+from kgtable.llm.scripted import ScriptedLLM
+from tests.llm.scripted_server import Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
 
 
 def asked(server: ScriptedServer, **body: Any) -> Any:
@@ -90,7 +90,7 @@ QUESTION = Request(({"role": "user", "content": "Add."},), schema=SCHEMA)
 def test_replies_come_in_order_and_are_checked() -> None:
     model = ScriptedLLM([{"total": 1}, "no JSON", {"total": 2}])
     assert model.complete(QUESTION).data == {"total": 1}
-    assert asyncio.run(model.complete_async(QUESTION)).data == {"total": 2}
+    assert model.complete(QUESTION).data == {"total": 2}
     assert len(model.requests) == 3
 
 

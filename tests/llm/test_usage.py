@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
@@ -19,7 +18,7 @@ def test_usage_is_counted_by_stage_and_only_inside() -> None:
     model.complete(REQUEST)
     with measured() as meter:
         model.complete(REQUEST)
-        asyncio.run(model.complete_async(REQUEST))
+        model.complete(REQUEST)
     assert {stage: used.requests for stage, used in meter.stages.items()} == {"labels": 2}
 
 
@@ -28,9 +27,6 @@ def test_replies_that_came_to_nothing_are_paid_for_too() -> None:
     with measured() as meter, pytest.raises(LLMReplyError):
         model.complete(REQUEST)
     assert meter.total.requests == 2  # asked, and asked again for the right form
-    with measured() as meter, pytest.raises(LLMReplyError):
-        asyncio.run(model.complete_async(REQUEST))
-    assert meter.total.requests == 2
 
 
 def request(stage: str) -> Request:
@@ -57,20 +53,9 @@ def test_questions_asked_side_by_side_do_not_mix() -> None:
                 model.complete(request(str(number)))
         return {stage: used.requests for stage, used in meter.stages.items()}
 
-    async def ask_async(number: int) -> dict[str, int]:
-        with measured() as meter:
-            for _ in range(number):
-                await model.complete_async(request(str(number)))
-                await asyncio.sleep(0)
-        return {stage: used.requests for stage, used in meter.stages.items()}
-
-    async def all_at_once() -> list[dict[str, int]]:
-        return await asyncio.gather(*map(ask_async, range(1, 6)))
-
     expected = [{str(number): number} for number in range(1, 6)]
     with ThreadPoolExecutor(5) as pool:
         assert list(pool.map(ask, range(1, 6))) == expected
-    assert asyncio.run(all_at_once()) == expected
 
 
 def test_what_is_unknown_stays_unknown() -> None:

@@ -12,9 +12,9 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from kgtable.llm.scripted import Hang, Say, ScriptedServer
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
+from tests.llm.scripted_server import Hang, Say, ScriptedServer
 from tests.server.accessibility import violations
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.serving import Running, running

@@ -27,12 +27,12 @@ from kgtable.errors import (
     UsageError,
 )
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.llm.scripted import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views import answer_card, explorer
 from kgtable.server.views.explorer import OPERATIONS, Explorer, kind_of
+from tests.llm.scripted_server import Fail, Hang, ScriptedServer
 from tests.server.refusals import refused
 from tests.server.serving import Running, running
 

@@ -14,8 +14,9 @@ from kgtable.answering.answer import Answer
 from kgtable.errors import LLMReplyError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import Fail, ScriptedLLM, ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM
 from kgtable.systems.tablerag.react import normalised
+from tests.llm.scripted_server import Fail, ScriptedServer
 
 QUESTION = "What is the total amount paid by the customer Acme?"
 METHOD = "tablerag:tables=1"
