@@ -101,7 +101,7 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
     ("act", "says", "hint"),
     [
         (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit", "KGTABLE_MAX_TOKENS"),
-        (Say('{"reasoning": "bro'), "breaks off inside a value", "Try another model"),
+        (Say('{"reasoning": "bro'), "its JSON cannot be read", "Try another model"),
         (Say("It is 42."), "holds no JSON object", "Try another model"),
         (Say({"answer": "42"}), "$.reasoning is missing", "Try another model"),
         (Say("", refusal="I cannot help."), "refused to answer: I cannot help.", "differently"),

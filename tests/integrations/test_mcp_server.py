@@ -98,8 +98,8 @@ def test_the_tools_describe_themselves(caller: Caller) -> None:
 def test_an_answer_links_its_citations_as_resources(caller: Caller) -> None:
     result = caller.tool("ask", question=QUESTION)
     answer = data(result)
-    assert (answer["answer"], answer["status"]) == ("Norrvik", "verified")
-    assert said(result).startswith("Norrvik\nstatus: verified\n= Port with the highest 2023 Fees (1 row)\n")
+    assert (answer["answer"], answer["status"]) == ("Norrvik", "grounded")
+    assert said(result).startswith("Norrvik\nstatus: grounded\n= Port with the highest 2023 Fees (1 row)\n")
     links = [block for block in result.content if isinstance(block, ResourceLink)]
     assert [link.name for link in links][:2] == ["harbour-cargo.xlsx A3", "harbour-cargo.xlsx E3"]
     cell = json.loads(caller.resource(str(links[1].uri)))
@@ -214,7 +214,7 @@ def test_a_client_on_standard_input_and_output(samples_path: Path) -> None:
 
     names, text = asyncio.run(converse())
     assert "ask" in names
-    assert text.startswith("Norrvik\nstatus: verified")
+    assert text.startswith("Norrvik\nstatus: grounded")
 
 
 def test_every_tool_works_on_the_graph_of_another_engine(samples_path: Path, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_every_tool_works_on_the_graph_of_another_engine(samples_path: Path, tmp
         async with graph_server(tmp_path) as server, Client(server) as client:
             call = client.call_tool
             answer = await call("ask", {"question": QUESTION})
-            assert (data(answer)["answer"], data(answer)["status"]) == ("Norrvik", "verified")
+            assert (data(answer)["answer"], data(answer)["status"]) == ("Norrvik", "grounded")
             links = [block for block in answer.content if isinstance(block, ResourceLink)]
             content = (await client.read_resource(str(links[1].uri))).contents[0]
             assert isinstance(content, TextResourceContents)

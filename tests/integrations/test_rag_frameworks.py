@@ -74,7 +74,7 @@ def test_llamaindex_retrieves_nodes_and_answers_with_sources(samples_graph: kgta
     response = engine.query(QUESTION)
     assert str(response) == "Norrvik"
     assert response.metadata is not None
-    assert response.metadata["answer"]["status"] == "verified"
+    assert response.metadata["answer"]["status"] == "grounded"
     assert [source.node.get_content() for source in response.source_nodes] == [
         "Norrvik",
         "198.75",
