@@ -1,12 +1,10 @@
-"""Figures of the method ``dmral``: retrieval beside other methods, decomposition, and answers without a model.
+"""Figures of the method ``dmral``: retrieval beside other methods, and decomposition.
 
     python scripts/eval_dmral.py retrieval FOLDER --kg DIR [--method NAME ...] [--every N]
     python scripts/eval_dmral.py decomposition FOLDER --kg DIR [--every N]
-    python scripts/eval_dmral.py answers FOLDER --kg DIR [--given] [--kind NAME] [--tables N] [--show N]
 
 FOLDER is a benchmark folder with ``questions.dev.jsonl``, DIR its graph. Retrieval prints recall and complete
-recall (all gold tables) among the first 3 and 5, for all questions and for those of several tables. With
-``--given`` answers are made from the gold tables alone; a question without an answer counts as wrong.
+recall (all gold tables) among the first 3 and 5, for all questions and for those of several tables.
 """
 
 from __future__ import annotations
@@ -19,12 +17,9 @@ from pathlib import Path
 import numpy as np
 from eval_programs import Workplace
 
-from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.index.graph_index import GraphIndex
-from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever
-from kgtable.systems.methods import make_solver
 from kgtable.text.words import terms
 
 
@@ -71,61 +66,23 @@ def decomposition(place: Workplace, questions: Sequence[BenchmarkQuestion]) -> N
           f"SAR {np.mean(aligned):.3f}")  # fmt: skip
 
 
-def answers(
-    place: Workplace, questions: Sequence[BenchmarkQuestion], *, given: bool, show: int, method: str
-) -> None:
-    """Print how many questions are answered rightly without a model."""
-    solver = make_solver(method, place.kg.retrievers, place.kg.reader)
-    assert solver is not None
-    right, verified, wrong = 0, 0, []
-    for question in questions:
-        if given:
-            tables = tuple(ScoredTable(id, 1.0) for id in place.gold(question))
-            found = Retrieval(question.text, (), tables)
-            answer = solver.solve(Evidence(found, place.kg.reader, lambda: place.kg.relations), None)
-        else:
-            answer = place.kg.ask(question.text, method=method, model="none")
-        good = place.judge(question, answer.text, answer.value, answer.unit)
-        right += good
-        verified += answer.verified
-        if not good:
-            wrong.append((question, answer))
-    print(
-        f"{len(questions)} questions, right {right} = {right / max(len(questions), 1):.3f}, verified {verified}"
-    )
-    for question, answer in wrong[:: max(1, len(wrong) // max(show, 1))] if show else ():
-        print(f"  {question.text}\n    got {answer.text[:90]!r} by {(answer.calculation or '')[:150]}")
-        print(f"    gold {list(question.answers)[:6]}")
-
-
 def main() -> None:
     """Run one of the evaluations."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("retrieval", "decomposition", "answers"))
+    parser.add_argument("what", choices=("retrieval", "decomposition"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--method", action="append")
     parser.add_argument("--every", type=int, default=1, help="take every n-th question")
-    parser.add_argument("--given", action="store_true", help="answer from the gold tables")
-    parser.add_argument("--kind", help="questions of this kind alone")
-    parser.add_argument("--tables", type=int, help="questions of so many gold tables alone")
-    parser.add_argument("--show", type=int, default=0, help="how many wrong answers to print")
     options = parser.parse_args()
     place = Workplace(options.folder, options.kg)
     questions = place.questions("dev")[:: options.every]
-    if options.kind:
-        questions = [question for question in questions if question.extra.get("kind") == options.kind]
-    if options.tables:
-        questions = [question for question in questions if len(question.tables) == options.tables]
     if options.what == "retrieval":
         retrieval(place, questions, options.method or ["bm25", "dense", "hybrid", "dmral"])
-    elif options.what == "decomposition":
-        decomposition(place, questions)
     else:
-        method = (options.method or ["dmral"])[0]
-        answers(place, questions, given=options.given, show=options.show, method=method)
+        decomposition(place, questions)
 
 
 if __name__ == "__main__":

@@ -80,9 +80,7 @@ def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]
     ],
 )
 def test_what_does_not_map_runs_in_memory(program: object, what: str, relations: dict[str, Relation]) -> None:
-    with pytest.raises(
-        ProgramCompilationError, match=f"SPARQL cannot say {what}. Run the program in memory"
-    ):
+    with pytest.raises(ProgramCompilationError, match=f"SPARQL cannot say {what}. Run the program in memory"):
         compile_sparql(parse_program(program), relations)  # type: ignore[arg-type]
     assert not run(parse_program(program), relations).empty  # type: ignore[arg-type]
 
