@@ -299,7 +299,8 @@ def with_measure(text: str, value: str | None, unit: str | None) -> str:
 def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
-        lines = ["Nothing was found that answers this question.", *answer.reasons, *_others(answer)]
+        lines = ["Nothing was found that answers this question.", *answer.reasons, *_quoted(answer)]
+        lines += _others(answer)
         return "\n".join(harmless_text(line) for line in lines)
     said = harmless_text(headline(answer))
     if answer.calculation or not answer.prompt:
@@ -310,11 +311,15 @@ def as_text(answer: Answer) -> str:
 def evidence_text(answer: Answer) -> str:
     """Evidence of an answer as text: calculation, cited cells as a small table, verdict, other tables' answers."""
     parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
-    parts += [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
+    parts += _quoted(answer)
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [used] if (used := usage_text(answer)) else []
     parts += _others(answer)
     return "\n".join(parts)
+
+
+def _quoted(answer: Answer) -> list[str]:
+    return [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
 
 
 def computed_text(calculation: str | None, citations: Sequence[Citation], cells_read: int) -> list[str]:
@@ -359,7 +364,8 @@ def _spent(usage: Mapping[str, Any]) -> str:
 def as_markdown(answer: Answer) -> str:
     """The answer for a notebook or a Markdown file."""
     if not answer.found:
-        return "*Nothing was found that answers this question.*"
+        quoted = (f"- {_escaped(str(cited))}" for cited in answer.passages)
+        return "\n".join(["*Nothing was found that answers this question.*", *quoted])
     lines = [f"**{_escaped(headline(answer))}**", ""]
     if answer.calculation:
         lines += [f"= {_escaped(answer.calculation)}", ""]
@@ -377,16 +383,14 @@ def as_markdown(answer: Answer) -> str:
 def as_html(answer: Answer) -> str:
     """The answer as an HTML fragment; all texts are escaped."""
     if not answer.found:
-        return "<p><em>Nothing was found that answers this question.</em></p>"
+        return f"<p><em>Nothing was found that answers this question.</em></p>{_quotes(answer)}"
     parts = [f"<p><strong>{html.escape(headline(answer))}</strong></p>"]
     if answer.calculation:
         parts.append(f"<p>= {html.escape(answer.calculation)}</p>")
     if answer.citations:
         rows = "".join(_html_row("td", row) for row in evidence_rows(answer.citations))
         parts.append(f"<table><thead>{_html_row('th', _HEADINGS)}</thead><tbody>{rows}</tbody></table>")
-    if answer.passages:
-        quoted = (f"<li>{html.escape(str(cited))}</li>" for cited in answer.passages)
-        parts.append(f"<ul>{''.join(quoted)}</ul>")
+    parts.append(_quotes(answer))
     parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
     if answer.alternatives:
         others = (
@@ -394,6 +398,11 @@ def as_html(answer: Answer) -> str:
         )
         parts.append(f"<p>also:</p><ul>{''.join(others)}</ul>")
     return "".join(parts)
+
+
+def _quotes(answer: Answer) -> str:
+    quoted = "".join(f"<li>{html.escape(str(cited))}</li>" for cited in answer.passages)
+    return f"<ul>{quoted}</ul>" if quoted else ""
 
 
 def _source(answer: Answer) -> str:

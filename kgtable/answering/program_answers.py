@@ -48,7 +48,6 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import normal
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import relation_of
-from kgtable.semantic_parsing.ranker_weights import RankerWeights
 from kgtable.semantic_parsing.relation_index import index_of
 from kgtable.values.unit_phrases import parse_unit_phrase
 
@@ -137,19 +136,18 @@ def relations_of(source: TableSource) -> EvidenceRelations:
         return _RELATIONS[source]
 
 
-def answer_by_rules(evidence: Evidence, known: RankerWeights | None = None) -> Answer:
+def answer_by_rules(evidence: Evidence) -> Answer:
     """Answer a question from retrieved tables without a language model.
 
-    Candidate programs over the best tables are ranked (by the weights `known`; None for those that kgtable ships)
-    and executed (`answer_by_programs`). The answer has no text where the ranker abstains; its alternatives then are
-    the nearest readings.
+    Candidate programs over the best tables are ranked and executed (`answer_by_programs`). The answer has no text
+    where the ranker abstains; its alternatives then are the nearest readings.
     """
     started = time.perf_counter()
     retrieval = evidence.retrieval
     scores = {found.table: found.score for found in retrieval.tables}
     relations = relations_of(evidence.source)
     tables = [(relations[id], scores.get(id, 0.0)) for id in evidence.tables[:MOST_TABLES]]
-    ranked = answer_by_programs(retrieval.question, tables, known=known, joins=evidence.relations)
+    ranked = answer_by_programs(retrieval.question, tables, joins=evidence.relations)
     answer = ranked_answer(ranked, evidence)
     spent = round((time.perf_counter() - started) * 1000, 3)
     return replace(answer, timings_ms={**retrieval.timings_ms, "answer": spent})

@@ -24,7 +24,6 @@ from kgtable.graph.table_decoder import (
     GROUP,
     LABEL,
     OF_CELLS,
-    PRINTED,
     TEXT,
     CellQuantity,
     DecodedTable,
@@ -435,12 +434,6 @@ class TableReader:
         for solution in self._solutions(query):
             by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
         return said
-
-
-def _has_nodes(row: _Said, predicate: str) -> bool:
-    """Whether a row's cell in the column of this predicate is, or may be, a node that says more than the row."""
-    term = row.get(predicate)
-    return isinstance(term, ox.NamedNode) or (PRINTED in row and not (term is None or is_plain_text(term)))
 
 
 def _cells_of(table: DecodedTable) -> int:

@@ -91,15 +91,6 @@ def find_quantities(text: str) -> list[TextQuantity]:
     return found
 
 
-def find_period_mentions(text: str) -> list[tuple[str, int, int]]:
-    """The periods that a text names, each with the offsets of its beginning and end.
-
-    >>> find_period_mentions("at 31 March 2019 (2018: 5)")
-    [('2019-03-31', 3, 16), ('2018', 18, 22)]
-    """
-    return [(mention.period, mention.start, mention.end) for mention in _periods(text)]
-
-
 def _in_sentence(sentence: str, offset: int) -> list[TextQuantity]:
     periods = _periods(sentence)
     taken = [(mention.start, mention.end) for mention in periods]

@@ -236,6 +236,10 @@ async function show(answer) {
     text.textContent = answer.nearest?.length ? "I found no answer; the nearest tables are:" : "I found no answer in these tables.";
     if (answer.nearest?.length) fill(nearest, tableCards(answer.nearest), whyNot(answer));
     else fill(nearest, whyNot(answer), h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+    const cited = citations(answer);
+    fill(body, cited.element);
+    fill(around, ...await Promise.all(passageCards(answer)));
+    cited.connect(around);
   }
   text.focus({ preventScroll: true });
   followUps(answer, readings[Math.max(0, chosen)], next);

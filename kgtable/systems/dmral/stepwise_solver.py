@@ -1,9 +1,8 @@
 """The reasoner of DMRAL (section 5): a program that grows over the sub-questions, executed, repaired a few times.
 
 With a language model it writes the program along the sub-questions, in kgtable's algebra or in SQL; a program that
-fails goes back with its error, `DmralOptions.steps` times at most, and what still fails is no answer. Without one,
-programs over two joined tables are composed (`kgtable.systems.dmral.joined_programs`) where the question speaks of
-both, and kgtable's rules answer everything else.
+fails goes back with its error, `DmralOptions.steps` times at most, and what still fails is not an answer. Without one,
+kgtable's rules answer from the retrieved tables and their joins.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from string import Template
 from typing import Any
@@ -19,33 +18,27 @@ from typing import Any
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
-from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, read_program, relations_of
+from kgtable.answering.program_answers import answer_by_rules, citations_of, read_program, relations_of
 from kgtable.answering.prompting import one_line
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
-from kgtable.programs.algebra import Program, tables_of
+from kgtable.programs.algebra import tables_of
 from kgtable.programs.batch_execution import Session, texts
-from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.relation import Relation
+from kgtable.programs.executor import run
 from kgtable.programs.scalars import format_decimal, text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.semantic_parsing.reading import Question
 from kgtable.systems.dmral.coverage_retrieval import (
     CoverageRetriever,
     DmralOptions,
     ReasonerLanguage,
     unmarked,
 )
-from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
 from kgtable.systems.tablerag.actions import EMPTY, Observation
 from kgtable.systems.tablerag.code_actions import SandboxError, SqlActions
 from kgtable.systems.tablerag.react import judge_run
-
-TABLES_JOINED = 3
-"""The best tables of which pairs are joined without a model."""
 
 TABLES_SHOWN = 6
 """Tables that a model is shown: the best ones, as in the paper, and one more for the gap."""
@@ -78,15 +71,6 @@ LONGEST_STATEMENT = 2_000
 """Characters of a statement in SQL that an answer tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedAnswer:
-    """A composed program with what it gives as texts, in the order of the rows."""
-
-    composed: ComposedProgram
-    result: ProgramResult
-    texts: tuple[str, ...]
-
-
 class StepwiseSolver:
     """Answers from retrieved tables and their relations."""
 
@@ -97,37 +81,7 @@ class StepwiseSolver:
         """The answer; empty where no program can be executed. Raises leaves of `LLMError`."""
         if llm is not None:
             return self._by_model(evidence, llm, on_text)
-        plain = answer_by_rules(evidence)
-        if plain.verified:
-            return plain
-        ids = evidence.tables[:TABLES_JOINED]
-        tables = [relations_of(evidence.source)[id] for id in ids]
-        composed = compose(evidence.retrieval.question, tables, self._relations)
-        if composed is None or not _beats(composed, plain, ids):
-            return plain
-        return self._told(composed, plain, evidence)
-
-    def _told(self, found: ComposedAnswer, plain: Answer, evidence: Evidence) -> Answer:
-        """The composed answer: grounded, and not called verified, since forms are matched by their words."""
-        citations, count = citations_of([found.result], evidence)
-        value = found.result.value
-        number = None if value is None or value.number is None else format_decimal(value.number)
-        return replace(
-            plain,
-            text="; ".join(found.texts[:MOST_VALUES]),
-            value=number,
-            unit=value.unit if value is not None and number is not None else None,
-            verified=False,
-            grounded=True,
-            ambiguous=bool(plain.text),
-            reasons=("The tables are joined by columns that were found to fit, not declared to.",),
-            citations=citations,
-            calculation=found.result.derivation,
-            program=found.composed.program,
-            confidence=round(0.5 * found.composed.covered, 3),
-            cells_read=count,
-            model=RULES,
-        )
+        return answer_by_rules(evidence)
 
     def _by_model(self, evidence: Evidence, llm: LLM, on_text: OnText | None) -> Answer:
         retrieval = evidence.retrieval
@@ -228,7 +182,8 @@ def _by_program(written: Any, evidence: Evidence) -> Answer:
     if result.empty:
         raise KgtableError(EMPTY)
     citations, count = citations_of([result], evidence)
-    said = _texts(program, {id: relations_of(evidence.source)[id] for id in tables_of(program)})
+    known = {id: relations_of(evidence.source)[id] for id in tables_of(program)}
+    said = texts(Session(known).denotation(program))
     value = result.value
     number = None if value is None or value.number is None else format_decimal(value.number)
     return Answer(
@@ -269,57 +224,6 @@ def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> An
 def _data(text: str) -> str:
     """A text of the data on one line, without the marks around data."""
     return unmarked(one_line(text))
-
-
-def compose(
-    question: str, tables: Sequence[Relation], relations: TableRelations | None
-) -> ComposedAnswer | None:
-    """The composed program over two of the tables that accounts for most of a question, with what it gives.
-
-    Of several pairs the one that covers most counts, of equal ones that of the better tables. None where no
-    two tables join, or the question does not speak of two.
-    """
-    asked = Question.read(question)
-    known = {table.id: table for table in tables}
-    best: ComposedAnswer | None = None
-    for one, other in combinations(range(len(tables)), 2):
-        for join in joins_between(relations, tables, one, other)[:2]:
-            composer = JoinComposer(asked, tables, join)
-            if not composer.speaks_of_both:
-                continue
-            found = _first_executed(composer.programs(), known)
-            if found is not None and (best is None or found.composed.covered > best.composed.covered + 1e-9):
-                best = found
-    return best
-
-
-def _first_executed(
-    programs: Sequence[ComposedProgram], known: Mapping[str, Relation]
-) -> ComposedAnswer | None:
-    for composed in programs:
-        try:
-            said = _texts(composed.program, known)
-            if said:
-                return ComposedAnswer(composed, run(composed.program, known), said)
-        except KgtableError:
-            continue
-    return None
-
-
-def _texts(program: Program, known: Mapping[str, Relation]) -> tuple[str, ...]:
-    return tuple(texts(Session(known).denotation(program)))
-
-
-def _beats(composed: ComposedAnswer, plain: Answer, tables: Sequence[str]) -> bool:
-    """Whether the composed answer goes before that of the rules: where these do not read both tables surely."""
-    if not plain.text or plain.program is None:
-        return True
-    joined = set(tables_of(composed.composed.program))
-    return not (joined <= set(tables_of(plain.program)) and (plain.confidence or 0.0) >= SURE)
-
-
-SURE = 0.6
-"""The confidence from which the rules' own join stands."""
 
 
 def _as_text(messages: Sequence[Message]) -> str:

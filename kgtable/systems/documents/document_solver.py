@@ -33,8 +33,9 @@ from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
-from kgtable.systems.documents.document_answers import answer_by_text_and_tables, cited_words
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever
+from kgtable.text.passages import sentence_spans
+from kgtable.text.words import terms, terms_asked
 
 RELATIONS = {
     "agree": "text and table agree",
@@ -47,6 +48,7 @@ SHOWN_ROWS, SHOWN_TEXT = 20, 1_000
 """Rows of a result, and characters of it, that a model is shown."""
 
 LONGEST_PASSAGE = 4_500
+LONGEST_WORDS = 600
 _FOLDER: Path = PACKAGE / "systems" / "documents" / "prompts"
 
 
@@ -91,7 +93,7 @@ class SubAnswer:
 
 
 class DocumentSolver:
-    """Answers by the loop where there is a model, otherwise by `answer_by_text_and_tables`."""
+    """Answers by the loop where there is a model, otherwise by rules from the tables, beside the passages that fit."""
 
     def __init__(
         self, retriever: Retriever, source: TableSource, database: SqlDatabase, options: DocumentOptions
@@ -102,7 +104,7 @@ class DocumentSolver:
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer. Raises leaves of `LLMError` where the model cannot be used at all."""
         if llm is None:
-            return answer_by_text_and_tables(evidence, self._options.keep)
+            return _by_tables(evidence, self._options.keep)
         return _Loop(self, evidence, llm, on_text).run()
 
     def material(self, retrieval: Retrieval) -> tuple[list[str], list[ScoredPassage]]:
@@ -135,6 +137,11 @@ class DocumentSolver:
     def database(self) -> SqlDatabase:
         """The tables as a DuckDB database."""
         return self._database
+
+    @property
+    def keep(self) -> int:
+        """How many passages are read."""
+        return self._options.keep
 
     @property
     def rounds(self) -> int:
@@ -259,7 +266,7 @@ class _Loop:
 
     def _without_model(self, error: LLMReplyError) -> Answer:
         """The answer without the model's help, where its replies cannot be used."""
-        answer = answer_by_text_and_tables(self._evidence, 3)
+        answer = _by_tables(self._evidence, self._solver.keep)
         return replace(
             answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use.")
         )
@@ -310,6 +317,29 @@ class _Loop:
         )
 
 
+def _by_tables(evidence: Evidence, keep: int) -> Answer:
+    """The answer of the tables by rules, with the best sentence of each of the first `keep` passages beside it."""
+    asked = {term for term, only_asks in terms_asked(evidence.retrieval.question) if not only_asks}
+
+    def fit(text: str) -> int:
+        return len(asked.intersection(terms(text)))
+
+    cited = []
+    for passage in evidence.retrieval.passages[:keep]:
+        spans = sentence_spans(passage.text)
+        start, end = max(spans, key=lambda span: fit(passage.text[slice(*span)]), default=(0, 0))
+        if fit(passage.text[start:end]):
+            cited.append(_cited_words(passage, start, passage.text[start:end]))
+    return replace(answer_by_rules(evidence), passages=tuple(cited))
+
+
+def _cited_words(passage: ScoredPassage, start: int, text: str) -> PassageCitation:
+    """The citation of a text that stands in a passage from `start` on."""
+    paragraph, page = passage.place_of(start)
+    offset = passage.start_of(start)
+    return PassageCitation(passage.passage, passage.file, page, paragraph, offset, text[:LONGEST_WORDS])
+
+
 def _filled(name: str, **texts: str) -> str:
     template = Template((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
     return template.substitute(texts).strip()
@@ -339,7 +369,7 @@ def _checked_words(
     for passage in passages:
         found = pattern.search(passage.text)
         if found is not None:
-            return cited_words(passage, found.start(), found[0]), replied["text"].strip()
+            return _cited_words(passage, found.start(), found[0]), replied["text"].strip()
     return None, ""
 
 

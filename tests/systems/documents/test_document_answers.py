@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.answering.answer import Answer, as_html, as_markdown, as_text
+from kgtable.answering.answer import as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError
 from kgtable.graph.document_statements import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
-from kgtable.server.views.answer_card import answer_card
 
 REPORT = """# Annual report
 
@@ -59,11 +58,11 @@ def test_tables_and_passages_are_ranked_together(graph: kgtable.KnowledgeGraph) 
     assert len(graph.retrieve("rain", 50, "documents:recall=1").trace["evidence"]) == 1
 
 
-def test_a_text_answers_with_its_words_and_place_and_is_not_verified(graph: kgtable.KnowledgeGraph) -> None:
-    answer = graph.ask("What was the average price of a lamp in 2018?", method="documents", model="none")
-    assert (answer.text, answer.value, answer.unit) == ("$13.20", "13.20", "CCY_USD")
-    assert not answer.verified
-    [cited] = answer.passages
+def test_a_passage_that_fits_is_cited_beside_the_answer_of_the_tables(graph: kgtable.KnowledgeGraph) -> None:
+    question = "What was the average price of a lamp in 2018?"
+    answer = graph.ask(question, method="documents", model="none")
+    assert answer.text == graph.ask(question, model="none").text
+    cited = answer.passages[0]
     assert (cited.file, cited.page) == ("report.md", None)
     assert "average price of a lamp" in cited.words
     rows = list(graph.store.query(f"SELECT ?text {{ <{cited.passage}> kgt:text ?text }}"))  # type: ignore[arg-type]
@@ -77,12 +76,12 @@ def test_a_table_answers_and_is_verified(graph: kgtable.KnowledgeGraph) -> None:
     answer = graph.ask("What is the rain of Oslo?", method="documents", model="none")
     assert answer.text == "120"
     assert answer.verified
-    assert answer.passages[0].words.startswith("Rain fell on 120 days")
+    assert "Rain fell on 120 days." in [cited.words for cited in answer.passages]
 
 
-def test_a_document_without_tables_answers(graph: kgtable.KnowledgeGraph) -> None:
+def test_a_document_without_tables_is_cited(graph: kgtable.KnowledgeGraph) -> None:
     answer = graph.ask("Who is the chair of the board?", method="documents", model="none")
-    assert "Ada Berg" in answer.text
+    assert "Ada Berg" in answer.passages[0].words
 
 
 def test_words_are_found_where_they_are_cited(tmp_path: Path) -> None:
@@ -100,55 +99,12 @@ def test_words_are_found_where_they_are_cited(tmp_path: Path) -> None:
     assert paragraph[cited.start :] == cited.words
 
 
-def test_a_program_is_believed_where_something_is_computed(graph: kgtable.KnowledgeGraph) -> None:
-    computed = graph.ask("What is the average of Europe in 2018 and 2019?", method="documents", model="none")
-    assert computed.value == "1150"
-    assert computed.citations
-    said = graph.ask("What was the growth due to?", method="documents", model="none")
-    assert "new shops in Norway" in said.text
-    assert not said.citations
-
-
 def test_a_question_about_one_table_looks_at_the_text_beside_it_alone(graph: kgtable.KnowledgeGraph) -> None:
     found = graph.retrieve("How many people did the company employ?", 50, "documents", tables=["weather"])
     assert {passage.file for passage in found.passages} == {"weather.md"}
     assert {table.table for table in found.tables} <= {"weather"}
     answer = graph.ask("What is the 2019 of Europe?", method="documents", model="none", tables=["weather"])
     assert "report" not in {citation.table for citation in answer.citations}
-
-
-def test_a_year_is_said_where_a_year_is_asked_for(tmp_path: Path) -> None:
-    text = "Item,As of July 31 2019,As of July 31 2018\nReserves,90,120\nLoans,40,30\nBonds,10,15\n"
-    (tmp_path / "balance.csv").write_text(text, encoding="utf-8")
-    with kgtable.build(tmp_path / "balance.csv", tmp_path / "kg", embedding="none") as opened:
-        answer = opened.ask("In which year were reserves larger?", method="documents", model="none")
-    assert answer.text == "2018"
-    assert "As of July 31 2018" in (answer.calculation or "")
-    assert answer.citations
-
-
-def test_numbers_of_a_text_are_computed_with(tmp_path: Path) -> None:
-    text = "# Mill\n\nWages of the mill were $24 million and $20 million in 2019 and 2018, respectively.\n"
-    (tmp_path / "mill.md").write_text(text, encoding="utf-8")
-    with kgtable.build(tmp_path / "mill.md", tmp_path / "kg", embedding="none") as opened:
-
-        def ask(question: str) -> Answer:
-            return opened.ask(question, method="documents", model="none")
-
-        change = ask("What was the percentage change in wages of the mill from 2018 to 2019?")
-        assert (change.value, change.unit, change.verified) == ("20", "PERCENT", False)
-        assert change.calculation == "percent change from “$20 million” (2018) to “$24 million” (2019)"
-        assert change.passages[0].words.startswith("Wages of the mill")
-        mean = ask("What were the average wages of the mill in 2018 and 2019?")
-        assert (mean.value, mean.unit) == ("22000000", "CCY_USD")
-        assert mean.program is not None
-        assert opened.run(mean.program).to_json()["value"] == "22000000"
-        assert answer_card(mean, opened)["words"] == mean.calculation
-        assert ask("What was the change in wages between 2017 and 2019?").value != "4000000"
-        listed = ask("What were the wages of the mill in 2018 and 2019, respectively?")
-        assert (listed.text, listed.value, listed.unit) == ("$20 million; $24 million", None, "CCY_USD")
-        assert not listed.verified
-        assert listed.passages[0].words.startswith("Wages of the mill")
 
 
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
