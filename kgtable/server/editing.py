@@ -7,9 +7,10 @@ import json
 import os
 import re
 import secrets
+import shutil
 import unicodedata
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from kgtable.tables.discovery import SUFFIXES
 MOST_WAITING = 50
 """Uploads that are not built yet, and are kept."""
 LONGEST_NAME = 120
-JSON = "application/json"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|;#%\[\]]+")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
@@ -201,17 +201,7 @@ class Editing:
     async def _object(self, request: Request, names: set[str]) -> dict[str, Any]:
         headers = requests.header_map(request.scope)
         self._require(headers)
-        if requests.media_type(request.headers.get("content-type", "")) != JSON:
-            raise Problem("unsupported-media-type", f"Send the request as {JSON}.")
-        content = await requests.body(request.receive, headers, 4 * MEBIBYTE)
-        try:
-            given = json.loads(content)
-            json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
-        except (ValueError, RecursionError):
-            raise Problem("bad-request", "The body is not JSON.") from None
-        if not isinstance(given, dict) or not set(given) <= names:
-            raise Problem("bad-request", f"The body must be an object with {', '.join(sorted(names))}.")
-        return given
+        return await requests.json_object(request.receive, headers, 4 * MEBIBYTE, names)
 
     def _folder(self) -> Path:
         directory = self._state.view().directory
@@ -266,18 +256,9 @@ def _tell(queue: asyncio.Queue[bytes | None], frame: WorkerFrame) -> None:
 
 def _json(value: object, status: int = 200) -> Response:
     content = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    return Response(content, status, {"cache-control": "no-store"}, JSON)
+    return Response(content, status, {"cache-control": "no-store"}, requests.JSON)
 
 
 def remove_waiting(directory: Path) -> None:
     """Remove what was uploaded and not built when the last server ended."""
-    folder = directory / UPLOADS / ".waiting"
-    for path in _below(folder):
-        if path.is_dir():
-            path.rmdir()
-        else:
-            path.unlink()
-
-
-def _below(folder: Path) -> Iterable[Path]:
-    return sorted(folder.rglob("*"), reverse=True) if folder.is_dir() else ()
+    shutil.rmtree(directory / UPLOADS / ".waiting", ignore_errors=True)

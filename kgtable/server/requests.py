@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import tempfile
@@ -24,6 +25,7 @@ Parameters: TypeAlias = dict[str, list[str]]
 Abandoned: TypeAlias = Callable[[], Awaitable[None]]
 
 FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 BODY_SECONDS = 120
 """How long a client may take to send a body."""
@@ -153,6 +155,23 @@ async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
     parts: list[bytes] = []
     await _take(receive, headers, limit, parts.append)
     return b"".join(parts)
+
+
+async def json_object(
+    receive: Receive, headers: Mapping[bytes, bytes], limit: int, names: set[str]
+) -> dict[str, Any]:
+    """The body as a JSON object with some of these names. Raises `Problem` for any other body."""
+    if media_type(text(headers, b"content-type")) != JSON:
+        raise Problem("unsupported-media-type", f"Send the request as {JSON}.")
+    content = await body(receive, headers, limit)
+    try:
+        given = json.loads(content)
+        json.dumps(given, ensure_ascii=False).encode("utf-8")  # no lone surrogates
+    except (ValueError, RecursionError):
+        raise Problem("bad-request", "The body is not JSON.") from None
+    if not isinstance(given, dict) or not set(given) <= names:
+        raise Problem("bad-request", f"The body must be an object with {', '.join(sorted(names))}.")
+    return given
 
 
 @asynccontextmanager

@@ -12,7 +12,6 @@ from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.index import embedding, minilm
 from kgtable.index.embedding import embedder_or_lexical, load_embedder, normalise, release_embedders
 from kgtable.index.minilm import MiniLM
-from kgtable.index.word_pieces import WordPieces
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +75,9 @@ def test_the_assembled_model_computes_what_the_package_s_own_graph_does(model: M
     )
     texts = ["Net income (in millions)", "Norrvik | 1840.5 | 212.25 " * 30, "東京 ΔX £5", "[SEP] x", ""]
     vectors = model.embed(texts)
-    pieces = WordPieces.read(minilm.VOCABULARY, minilm.LONGEST)
+    tokenizer = minilm.open_tokenizer()
     for text, vector in zip(texts, vectors, strict=True):
-        ids = np.array([pieces.encode(text)], dtype=np.int64)
+        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": ids * 0 + 1, "token_type_ids": ids * 0}
         mean = session.run(None, given)[0][0].mean(0)
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-5)
