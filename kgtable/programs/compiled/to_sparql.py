@@ -200,7 +200,9 @@ class _Compiler(QueryContext):
             case Limit():
                 return self._limit(node)
             case Project(source, columns, distinct=True):
-                return self._group(GroupBy(source, columns, ()))  # groups come in the order of their first rows
+                return self._group(
+                    GroupBy(source, columns, ())
+                )  # groups come in the order of their first rows
             case Project(source, columns):
                 found = self.rows(source)
                 values = tuple(self.expression(output.expression, found) for output in columns)
@@ -244,7 +246,9 @@ class _Compiler(QueryContext):
         return _Relation(group, joined(left.scope, right.scope), bases, values, left.order + right.order)
 
     def _group(self, node: GroupBy) -> _Relation:
-        one = isinstance(node.source, Limit) and node.source.count == 1  # its rows are equal in the sort's order
+        one = (
+            isinstance(node.source, Limit) and node.source.count == 1
+        )  # its rows are equal in the sort's order
         found = self.rows(node.source) if one else self._unsorted(node.source)
         keys = [self.expression(key.expression, found) for key in node.keys]
         select = SubSelect(self, found.group)
