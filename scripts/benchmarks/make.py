@@ -16,7 +16,7 @@ from scripts.benchmarks.split_tables import BuiltCounts
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["multitable", "heteqa", "spiderwild", "growth", "official"]))
+@click.argument("kind", type=click.Choice(["multitable", "heteqa", "growth", "official"]))
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
@@ -40,32 +40,6 @@ from scripts.benchmarks.split_tables import BuiltCounts
 )
 @click.option("--model", help="Language model that writes or rewrites questions; by default templates.")
 @click.option(
-    "--others",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Benchmark whose tables are added as distractors (spiderwild).",
-)
-@click.option(
-    "--distractors",
-    default=5_000,
-    show_default=True,
-    type=click.IntRange(0),
-    help="How many of them (spiderwild).",
-)
-@click.option(
-    "--masked",
-    default=0.2,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="The share of headers and titles masked (spiderwild).",
-)
-@click.option(
-    "--perturbed",
-    default=0.2,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="The share of texts in keys that are spelt differently (spiderwild).",
-)
-@click.option(
     "--size",
     "sizes",
     multiple=True,
@@ -83,21 +57,16 @@ def bench(
     combined: float,
     per_table: int,
     model: str | None,
-    others: Path | None,
-    distractors: int,
-    masked: float,
-    perturbed: float,
     sizes: tuple[int, ...],
     dataset: str | None,
 ) -> None:
     """Make a benchmark from another one, or from documents.
 
-    multitable: FOLDER is a benchmark with one table per question. Its tables are split by rows or columns; its
-    questions are filtered, reworded to be understood without the table, and some joined in pairs (MultiTableQA).
-    heteqa: FOLDER contains documents; questions combine a fact of a table with a sentence beside it (HeteQA).
-    spiderwild: FOLDER is a benchmark of databases. Large tables are cut into parts by rows or columns, headers
-    and titles are masked, keys are spelt differently, and tables on other topics are added (SpiderWild). growth
-    needs no FOLDER: a table of orders in several sizes, with the same questions about each (TableRAG).
+       multitable: FOLDER is a benchmark with one table per question. Its tables are split by rows or columns; its
+       questions are filtered, reworded to be understood without the table, and some joined in pairs (MultiTableQA).
+       heteqa: FOLDER contains documents; questions combine a fact of a table with a sentence beside it (HeteQA).
+    growth
+       needs no FOLDER: a table of orders in several sizes, with the same questions about each (TableRAG).
     """
     if kind == "growth":
         return _growth(output, sizes, seed)
@@ -111,11 +80,6 @@ def bench(
     seed = 7 if seed is None else seed
     if kind == "heteqa":
         return _heteqa(folder, output, seed, per_table, model)
-    if kind == "spiderwild":
-        from scripts.benchmarks.wild_tables import WildPlan, wild_benchmark
-
-        plan = WildPlan(seed, parts, masked, perturbed, distractors)
-        return _say_built(output, wild_benchmark(folder, output, others, splits, plan))
     from kgtable.llm import connect
     from scripts.benchmarks.split_tables import SplitPlan, split_benchmark
 
