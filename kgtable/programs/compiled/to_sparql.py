@@ -199,11 +199,12 @@ class _Compiler(QueryContext):
                 return replace(found, sorted_by=tuple(terms))
             case Limit():
                 return self._limit(node)
-            case Project(source, columns) if not node.distinct:
+            case Project(source, columns):
                 found = self.rows(source)
                 values = tuple(self.expression(output.expression, found) for output in columns)
                 scope = Scope((), names_of(columns), tuple(_ANY for _ in values))
-                return replace(found, scope=scope, bases=(), computed=values)
+                found = replace(found, scope=scope, bases=(), computed=values)
+                return self._distinct(found) if node.distinct else found
         raise does_not_map(type(node).__name__)
 
     def _unsorted(self, node: Rows) -> _Relation:
@@ -267,6 +268,24 @@ class _Compiler(QueryContext):
             order = (select.output(f"MIN({first})", "first"),)
         scope = Scope((), names_of((*node.keys, *node.measures)), tuple(_ANY for _ in values))
         return _Relation(outer, scope, (), tuple(values), order)
+
+    def _distinct(self, found: _Relation) -> _Relation:
+        """Equal rows once; the first of them decides on their place."""
+        select = SubSelect(self, found.group)
+        outer = GroupPattern(select)
+        by = [self.bound(found.group, value.group_key(), "key") for value in found.computed]
+        select.modifiers.append(f"GROUP BY {' '.join(dict.fromkeys(by))}")
+
+        def hand_on(sparql: str, wanted: str) -> str:
+            return select.keep(sparql) if sparql in by else select.output(f"MIN({sparql})", wanted)
+
+        values = tuple(self._handed(value, hand_on, outer) for value in found.computed)
+        order = tuple(select.output(f"MIN({variable})", "first") for variable in found.order[:1])
+        sorted_by = tuple(
+            (select.output(f"{'MAX' if descending else 'MIN'}({variable})", "key"), descending)
+            for variable, descending in found.sorted_by
+        )
+        return replace(found, group=outer, computed=values, order=order, sorted_by=sorted_by)
 
     def _limit(self, node: Limit) -> _Relation:
         """The first rows as a sub-select: cells are read anew outside of it."""
