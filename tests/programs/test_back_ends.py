@@ -128,6 +128,7 @@ PROGRAMS: dict[str, Any] = {
     "a scale of thousands": where("budget", compare(">", "2021", 300)),
     "totals asked for": of("sum", "2022", rows_of("budget", choice="totals")),
     "ties": limit(sort("orders", "Customer", descending=False), ties=True),
+    "no order": project(rows_of("orders"), "Customer", distinct=True),
     "a join": {
         "op": "join", "left": rows_of("orders"), "right": rows_of("customers"),
         "on": [{"left": column("Customer"), "right": column("Name")}],

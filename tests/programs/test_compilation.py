@@ -76,6 +76,10 @@ def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]
             calc("share", of("max", "Amount (EUR)", "orders"), of("sum", "Amount (EUR)", "orders")),
             "Arithmetic",
         ),
+        (
+            {"op": "union", "left": project("orders", "Customer"), "right": project("orders", "Customer")},
+            "SetOperation",
+        ),
     ],
 )
 def test_what_does_not_map_runs_in_memory(program: object, what: str, relations: dict[str, Relation]) -> None:

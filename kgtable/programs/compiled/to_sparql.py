@@ -200,9 +200,7 @@ class _Compiler(QueryContext):
             case Limit():
                 return self._limit(node)
             case Project(source, columns, distinct=True):
-                return self._group(
-                    GroupBy(source, columns, ())
-                )  # groups come in the order of their first rows
+                return self._group(GroupBy(source, columns, ()))  # in the order of the first rows
             case Project(source, columns):
                 found = self.rows(source)
                 values = tuple(self.expression(output.expression, found) for output in columns)
