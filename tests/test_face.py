@@ -236,7 +236,7 @@ def test_everything_shows_itself_shortly(kg: kgtable.KnowledgeGraph) -> None:
     found = kg.retrieve(QUESTION, 4)
     assert repr(found) == f"Retrieval({QUESTION!r}, 4 triples, 2 tables, method='hybrid')"
     answer = kg.ask(QUESTION, model="none")
-    assert repr(answer).startswith("Answer('58,232.5', verified, 2 citations, model=")
+    assert repr(answer).startswith("Answer('58,232.5', grounded, 2 citations, model=")
     assert repr(kg.ask("xyzzy plugh", model="none")).startswith("Answer(nothing found, ")
     assert isinstance(answer, kgtable.Answer)
     assert isinstance(answer.citations[0], kgtable.Citation)

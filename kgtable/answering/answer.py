@@ -212,8 +212,7 @@ class Answer:
             return f"Answer(nothing found, model={self.model!r})"
         text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
         cited = f"{len(self.citations)} citation{'' if len(self.citations) == 1 else 's'}"
-        verified = "verified" if self.verified else "not verified"
-        return f"Answer({text!r}, {verified}, {cited}, model={self.model!r})"
+        return f"Answer({text!r}, {self.status}, {cited}, model={self.model!r})"
 
     def _repr_markdown_(self) -> str:
         return as_markdown(self)

@@ -62,7 +62,7 @@ def test_a_number_is_said_as_people_say_it_with_its_exact_value_and_period(brows
     assert browser.find("#exact").text == "812,400,000 euros"
     assert browser.find("#period").text == "2024"
     badge = browser.find("#answer .badge")
-    assert (badge.text, badge.get_attribute("data-status")) == ("✓ Verified", "verified")
+    assert (badge.text, badge.get_attribute("data-status")) == ("Grounded", "grounded")
     assert "without a language model" in browser.find("#answer").text
     browser.find('[data-table="halden-segments"] .lit')
     lit = {cell.get_attribute("data-cell"): cell.text for cell in browser.all(".lit")}
@@ -141,7 +141,7 @@ def test_an_ambiguous_answer_offers_its_readings_as_buttons(browser: Browser) ->
     assert (badge.text, badge.get_attribute("data-status")) == ("Ambiguous", "ambiguous")
     assert "Confidence" in browser.find("#answer .status").text
     reasons = browser.find("#answer .reasons").text
-    assert "Another reading fits about as well" in reasons
+    assert "Also possible" in reasons
     assert "halden-segments" not in reasons  # tables are named by their titles
     assert '"Services"' in browser.find("#words").text
     assert browser.find(".choices h2").text == "Which did you mean?"

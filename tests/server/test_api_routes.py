@@ -36,12 +36,13 @@ def test_every_example_finds_something_whatever_the_folder_is(exploring: Running
         assert "data:" not in example["query"]  # a row of one folder is none of another's
 
 
-def test_suggestions_are_questions_that_verify(exploring: Running) -> None:
+def test_suggestions_are_answered_with_confidence(exploring: Running) -> None:
     questions = get(exploring, "suggestions")["questions"]
     assert len(questions) == len(set(questions)) == 4
     for question in questions:
         answer = exploring.client.post("/api/ask", json={"question": question}).json()
-        assert answer["verified"], question
+        assert answer["status"] == "grounded", question
+        assert answer["confidence"] >= 0.9, question
 
 
 def test_questions_after_an_answer_are_about_its_table(exploring: Running) -> None:
@@ -52,7 +53,7 @@ def test_questions_after_an_answer_are_about_its_table(exploring: Running) -> No
     assert asked not in questions
     for question in questions:
         answer = exploring.client.post("/api/ask", json={"question": question}).json()
-        assert answer["verified"], question
+        assert answer["status"] == "grounded", question
         assert answer["citations"][0]["table"] == "halden-segments"
     unknown = exploring.client.get("/api/suggestions", params={"table": "nowhere"})
     assert unknown.status_code == 404

@@ -114,7 +114,7 @@ def test_rules_answer_without_a_model(exploring: Running) -> None:
     assert answer.status_code == 200
     found = answer.json()
     assert found["answer"] == "812,400"
-    assert (found["value"], found["unit"], found["verified"]) == ("812400000", "CCY_EUR", True)
+    assert (found["value"], found["unit"], found["status"]) == ("812400000", "CCY_EUR", "grounded")
     label = CELL.replace("/cell/2/1", "/row/2")
     assert [citation["cell"] for citation in found["citations"]] == [CELL, label]
     assert found["offline"] is True

@@ -256,8 +256,8 @@ function tableCards(tables) {
 }
 
 const STATUS = {
-  verified: ["good", "✓ Verified", "Every word of the question is accounted for, and nothing else fits as well."],
-  grounded: ["", "Grounded", "Every number and text stands in the cited cells or was computed from them; the reading of the question is not sure."],
+  verified: ["good", "✓ Verified", "Two independent readers of the question got the same result from the same table."],
+  grounded: ["", "Grounded", "Every number and text stands in the cited cells or was computed from them. One reader read the question."],
   ambiguous: ["warn", "Ambiguous", "Another reading of the question fits about as well."],
   unverified: ["warn", "Not verified", "The answer could not be traced to the tables."],
   none: ["", "No answer", "No cell or computation answers the question."],

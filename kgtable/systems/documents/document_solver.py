@@ -293,7 +293,7 @@ class _Loop:
             if found.fault:
                 reasons.append(f"Its query failed: {found.fault}")
         proof = answer_by_rules(self._evidence) if text and self._evidence.tables else None
-        proven = proof is not None and proof.verified and _same(proof.text, text)
+        proven = proof is not None and proof.is_sure and _same(proof.text, text)
         conflict = any(found.verdict == "conflict" for found in self._found)
         retrieval = self._evidence.retrieval
         return Answer(

@@ -200,7 +200,7 @@ def test_normal_answers() -> None:
 
 def test_the_rules_rank_programs_over_the_columns_found(graph: KnowledgeGraph) -> None:
     answer = graph.ask(QUESTION, method=METHOD, model="none")
-    assert (answer.text, answer.unit, answer.verified) == ("55", "CCY_EUR", True)
+    assert (answer.text, answer.unit, answer.status) == ("55", "CCY_EUR", "grounded")
     assert answer.program is not None
     assert graph.run(answer.program).text == "55 (EUR)"
     assert answer.method == "tablerag"
