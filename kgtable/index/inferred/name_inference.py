@@ -70,8 +70,7 @@ MEANING, COMMON, FORM = 1.5, 0.01, 0.35
 same form."""
 
 SURE = (-2.9, 1.18)
-"""From the score to the probability that the name is right in the same words, a logistic curve; see
-``scripts/eval_names.py --curve``."""
+"""From the score to the probability that the name is right in the same words, a logistic curve."""
 
 TITLE_FROM = 0.35
 """The likeness of two tables from which the title of one is proposed for the other."""
