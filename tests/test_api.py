@@ -141,8 +141,7 @@ def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
     embedding: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "kgtable.index.embedding.load_embedder",
-        lambda name: None if name == "none" else Thesaurus(),
+        "kgtable.index.embedding.load_embedder", lambda name: None if name == "none" else Thesaurus()
     )
     (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text("Year,Turnover\n2020,7\n", encoding="utf-8")

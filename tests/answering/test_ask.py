@@ -151,8 +151,7 @@ def test_an_unreachable_model_is_an_error(kg: api.KnowledgeGraph, ask: Ask) -> N
 
 
 @pytest.mark.parametrize(
-    ("question", "says"),
-    [("", "is empty"), (" \n", "is empty"), ("why " * 25_000, "has 99,999 characters")],
+    ("question", "says"), [("", "is empty"), (" \n", "is empty"), ("why " * 25_000, "has 99,999 characters")]
 )
 def test_a_question_must_have_a_sensible_length(
     kg: api.KnowledgeGraph, ask: Ask, question: str, says: str

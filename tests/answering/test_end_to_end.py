@@ -18,10 +18,7 @@ from kgtable.llm.scripted import ScriptedLLM
 from kgtable.resources import PACKAGE
 from tests.llm.scripted_server import ScriptedServer
 
-REPLIES: dict[str, dict[str, Any]] = {
-    "labels": {"labels": ["Saturn", "moons"]},
-    "rerank": {"tables": [1]},
-}
+REPLIES: dict[str, dict[str, Any]] = {"labels": {"labels": ["Saturn", "moons"]}, "rerank": {"tables": [1]}}
 
 
 @pytest.fixture(scope="module")

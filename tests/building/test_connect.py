@@ -94,10 +94,7 @@ def test_everything_came_over(local: kgtable.KnowledgeGraph, remote: kgtable.Kno
 
 
 def test_tables_without_a_graph_store_address(
-    engine: tuple[str, str],
-    local: kgtable.KnowledgeGraph,
-    remote: kgtable.KnowledgeGraph,
-    tmp_path: Path,
+    engine: tuple[str, str], local: kgtable.KnowledgeGraph, remote: kgtable.KnowledgeGraph, tmp_path: Path
 ) -> None:
     assert remote.endpoint is not None
     plain = kgtable.connect(remote.endpoint.url, tmp_path / "kg", dialect=engine[0])

@@ -15,13 +15,7 @@ import pandas as pd
 import pytest
 
 import kgtable
-from kgtable.building.convert import (
-    ConversionJob,
-    ConversionOptions,
-    TableConversion,
-    run_jobs,
-    write_job,
-)
+from kgtable.building.convert import ConversionJob, ConversionOptions, TableConversion, run_jobs, write_job
 from kgtable.errors import StorageError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.ontology.mapping_rows import read_rows

@@ -88,10 +88,7 @@ def test_every_option_has_its_twin_in_python(name: str) -> None:
 
 
 def test_every_command_has_a_twin() -> None:
-    assert set(MODULES) - set(TWINS) == {
-        "demo",
-        "eval",
-    }  # of kgtable.evaluation and kgtable.cli.demo
+    assert set(MODULES) - set(TWINS) == {"demo", "eval"}  # of kgtable.evaluation and kgtable.cli.demo
 
 
 def test_a_letter_means_one_thing() -> None:
@@ -245,18 +242,7 @@ HTML = "<table><tr><th>Planet</th><th>Radius (km)</th></tr><tr><td>Saturn</td><t
         (b'{"Planet": "Mercury"}\n{"Planet": "Saturn", "Radius (km)": 58232}\n', []),
         (b"| Planet | Radius (km) |\n|---|---|\n| Saturn | 58,232 |\n", []),
     ],
-    ids=[
-        "csv",
-        "utf-16",
-        "gzip",
-        "named-csv",
-        "tsv",
-        "html",
-        "named-html",
-        "json",
-        "jsonl",
-        "markdown",
-    ],
+    ids=["csv", "utf-16", "gzip", "named-csv", "tsv", "html", "named-html", "json", "jsonl", "markdown"],
 )
 def test_a_table_may_come_from_standard_input(content: bytes, options: list[str]) -> None:
     from click.testing import CliRunner

@@ -10,12 +10,7 @@ import pytest
 
 from tests.conformance.comparison import said, said_in_csv, said_in_file
 from tests.conformance.endpoint import load, writable_endpoint
-from tests.conformance.evaluation import (
-    QUERY_FOLDERS,
-    EvaluationTest,
-    evaluated_in,
-    names,
-)
+from tests.conformance.evaluation import QUERY_FOLDERS, EvaluationTest, evaluated_in, names
 from tests.conformance.record import Record
 from tests.server.serving import Running
 
@@ -99,11 +94,7 @@ def _random(query: str) -> bool:
     ("folder", "name"), [(folder, name) for folder in QUERY_FOLDERS for name in names(folder)]
 )
 def test_query(
-    server: Running,
-    tests: dict[tuple[str, str], EvaluationTest],
-    folder: str,
-    name: str,
-    conformance: Record,
+    server: Running, tests: dict[tuple[str, str], EvaluationTest], folder: str, name: str, conformance: Record
 ) -> None:
     test = tests[folder, name]
     with conformance.result(SUITE, f"{folder}/{name}", test.title) as note:

@@ -10,12 +10,7 @@ import pytest
 
 from tests.conformance.comparison import canonical
 from tests.conformance.endpoint import load, writable_endpoint
-from tests.conformance.evaluation import (
-    UPDATE_FOLDERS,
-    EvaluationTest,
-    evaluated_in,
-    names,
-)
+from tests.conformance.evaluation import UPDATE_FOLDERS, EvaluationTest, evaluated_in, names
 from tests.conformance.record import Record
 from tests.server.serving import Running
 
@@ -64,11 +59,7 @@ def refusal(update: str) -> str:
     ("folder", "name"), [(folder, name) for folder in UPDATE_FOLDERS for name in names(folder)]
 )
 def test_update(
-    server: Running,
-    tests: dict[tuple[str, str], EvaluationTest],
-    folder: str,
-    name: str,
-    conformance: Record,
+    server: Running, tests: dict[tuple[str, str], EvaluationTest], folder: str, name: str, conformance: Record
 ) -> None:
     test = tests[folder, name]
     with conformance.result(SUITE, f"{folder}/{name}", test.title) as note:

@@ -138,9 +138,7 @@ def test_the_report_and_the_data_of_the_page_have_a_section(measured: Run) -> No
     assert figures[0]["series"]["tablerag"][0][0] == 400
 
 
-def test_a_run_that_measures_nothing_has_no_section(
-    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
-) -> None:
+def test_a_run_that_measures_nothing_has_no_section(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
     benchmark, graph = grown
     plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
     assert growth(plain) == []

@@ -15,14 +15,7 @@ from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from scripts.benchmarks.make import bench
-from scripts.benchmarks.split_tables import (
-    SplitPlan,
-    alike,
-    other_titles,
-    split_benchmark,
-    standalone,
-    vague,
-)
+from scripts.benchmarks.split_tables import SplitPlan, alike, other_titles, split_benchmark, standalone, vague
 
 HEADER = ("Player", "Team", "Goals", "Year", "Country")
 

@@ -23,15 +23,7 @@ from kgtable.errors import (
     LLMReplyError,
     LLMUnreachableError,
 )
-from kgtable.llm.client import (
-    ChatModel,
-    CompletionCache,
-    Tap,
-    Trace,
-    connect,
-    open_client,
-    post,
-)
+from kgtable.llm.client import ChatModel, CompletionCache, Tap, Trace, connect, open_client, post
 from kgtable.llm.conversation import ModelReply, RetryPolicy
 from kgtable.llm.protocol import Completion, OnText, Request, RequestFault
 from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats

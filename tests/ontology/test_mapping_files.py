@@ -17,9 +17,7 @@ from kgtable.ontology.mapping_files import (
     real_decisions,
     save_mapping,
 )
-from kgtable.ontology.mapping_rows import (
-    FIELDS,
-)
+from kgtable.ontology.mapping_rows import FIELDS
 
 SALES = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2}, {"CCY_USD": 2}, {6: 2})
 NAME = ColumnFact("t1", 0, "Name", "hasName", {"http://www.w3.org/2001/XMLSchema#string": 2})

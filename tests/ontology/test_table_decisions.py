@@ -8,10 +8,7 @@ import pytest
 import kgtable
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping import UserMapping
-from kgtable.ontology.mapping_rows import (
-    TABLE_FIELDS,
-    row_indexes,
-)
+from kgtable.ontology.mapping_rows import TABLE_FIELDS, row_indexes
 
 SALES = "Sales of May\nregion,net,gross\nNorth,5,6\nSouth,7,8\ndraft row,1,1\n"
 

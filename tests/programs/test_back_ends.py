@@ -47,17 +47,7 @@ from kgtable.semantic_parsing.ranker import candidates_of, sources_of
 from kgtable.semantic_parsing.reading import Question
 from tests.programs.back_ends import in_memory, in_sparql, same, store_of
 from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
-from tests.programs.writing import (
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    where,
-)
+from tests.programs.writing import column, compare, group, limit, lookup, of, project, sort, where
 from tests.programs.writing import table as rows_of
 
 DATA = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parents[3] / "shared" / "data")

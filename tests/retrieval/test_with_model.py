@@ -37,8 +37,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
 
 
 @pytest.mark.parametrize(
-    ("options", "stages"),
-    [({}, ["labels", "rerank", "answer"]), ({"rerank": False}, ["labels", "answer"])],
+    ("options", "stages"), [({}, ["labels", "rerank", "answer"]), ({"rerank": False}, ["labels", "answer"])]
 )
 def test_it_names_labels_and_orders_tables_before_it_answers(
     kg: kgtable.KnowledgeGraph, options: dict[str, Any], stages: list[str]

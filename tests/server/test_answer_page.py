@@ -19,10 +19,7 @@ from tests.server.accessibility import violations
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.serving import Running, running
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 LABORATORY = "What was the revenue of Laboratory in 2024?"
 AMBIGUOUS = "How much was services in 2023?"
 UNKNOWN = "How many moons of Jupiter were found by Galileo in 1610 in Norrvik?"

@@ -7,14 +7,7 @@ import pytest
 
 from tests.server.serving import Running
 
-HOSTILE = [
-    "/%3Cscript%3E",
-    "/..%2f..%2fetc/passwd",
-    "/store%00",
-    "/a" * 2_000,
-    "/%ff%fe",
-    "/%E2%80%AE",
-]
+HOSTILE = ["/%3Cscript%3E", "/..%2f..%2fetc/passwd", "/store%00", "/a" * 2_000, "/%ff%fe", "/%E2%80%AE"]
 
 
 @pytest.mark.parametrize("path", ["/sparql?query=ASK%7B%7D", "/", "/api/tables", "/health", "/nowhere"])

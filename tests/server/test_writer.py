@@ -11,13 +11,7 @@ import pytest
 
 from kgtable.building.generations import LOCK
 from kgtable.building.pipeline import start_empty
-from kgtable.errors import (
-    DamagedGraphError,
-    GraphLockedError,
-    GraphNotFoundError,
-    NoSpaceError,
-    StorageError,
-)
+from kgtable.errors import DamagedGraphError, GraphLockedError, GraphNotFoundError, NoSpaceError, StorageError
 from kgtable.graph.store import newest
 from kgtable.server.workers.execution import Evaluator
 from kgtable.server.workers.messages import storage_problem

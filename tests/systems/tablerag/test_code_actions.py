@@ -103,8 +103,7 @@ CODE = "T1[T1['Customer'] == 'Acme']['Amount (EUR)'].sum()"
 
 
 @pytest.mark.parametrize(
-    ("language", "action"),
-    [("sql", STATEMENT), pytest.param("python", CODE, marks=needs_bwrap)],
+    ("language", "action"), [("sql", STATEMENT), pytest.param("python", CODE, marks=needs_bwrap)]
 )
 def test_an_answer_by_code_is_verified_by_a_program_that_gives_the_same(
     graph: KnowledgeGraph, language: str, action: str

@@ -46,10 +46,7 @@ def as_rows(rows: list[list[str]]) -> tuple[Row, ...]:
     return tuple(map(tuple, rows))
 
 
-@given(
-    GRID,
-    st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]),
-)
+@given(GRID, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
 def test_any_grid_comes_back_exactly(rows: list[list[str]], codec: str) -> None:
     text = "sep=,\n" + written(rows)
     assert read_delimited_bytes(text.encode(codec), FILE).rows == as_rows(rows)

@@ -272,8 +272,7 @@ def test_a_slide_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     slides = '<p:sldId r:id="r1"/>' * 20_000
     with zipfile.ZipFile(tmp_path / "a.pptx", "w") as archive:
         archive.writestr(
-            "ppt/presentation.xml",
-            f'<p:presentation xmlns:p="{p}" xmlns:r="{r}">{slides}</p:presentation>',
+            "ppt/presentation.xml", f'<p:presentation xmlns:p="{p}" xmlns:r="{r}">{slides}</p:presentation>'
         )
         archive.writestr(
             "ppt/_rels/presentation.xml.rels",

@@ -74,8 +74,7 @@ def test_tables_for_layout_are_seen_through(tmp_path: Path) -> None:
 
 def test_a_table_within_a_table_of_data_is_one_of_its_own(tmp_path: Path) -> None:
     outer, inner = read_all(
-        tmp_path / "t.html",
-        "<table><tr><th>a<th>b<tr><td>1<td>see <table><tr><td>x<td>y</table></table>",
+        tmp_path / "t.html", "<table><tr><th>a<th>b<tr><td>1<td>see <table><tr><td>x<td>y</table></table>"
     )
     assert outer.rows == (("a", "b"), ("1", "see"))
     assert inner.rows == (("x", "y"),)
