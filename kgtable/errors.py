@@ -171,10 +171,6 @@ class LLMReplyError(LLMError):
     """A reply that is empty, truncated, refused, or not of the form asked for."""
 
 
-class LLMPendingError(LLMError):
-    """A request that waits in a batch for its reply."""
-
-
 class ProgramError(KgtableError):
     """A program that cannot be executed. `path` says where in its tree, such as ``root.left.rows``."""
 

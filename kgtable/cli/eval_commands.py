@@ -66,7 +66,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--scaling",
     is_flag=True,
-    help="Measure prompts, encoded texts and time by the size of the gold tables, and plot them in the report.",
+    help="Measure prompts, encoded texts and time by the size of the gold tables.",
 )
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
@@ -95,7 +95,7 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
     from kgtable.evaluation.report import keep_for_server, write_report
     from kgtable.evaluation.session import estimate, evaluate, read_result, write_result
-    from kgtable.evaluation.summary import comparison_lines, growth_lines, run_lines
+    from kgtable.evaluation.summary import comparison_lines, run_lines
 
     settings = load_settings()
     plan = _plan(kg, folder, options)
@@ -125,7 +125,7 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
             keep_for_server(run, kg.path)
         except StorageError as error:
             note(f"Warning: {error} The server's page /evaluation stays as it was.")
-    for line in (*run_lines(run), *growth_lines(run)):
+    for line in run_lines(run):
         say(line)
     if keep is not None:
         _put_away(keep, sum(record.to_be_tried_again for record in run.records))

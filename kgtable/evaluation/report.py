@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
-from math import floor, log10
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -15,16 +14,7 @@ from kgtable.building.generations import EVALUATION
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import System
-from kgtable.evaluation.summary import (
-    GROWTH_LEAD,
-    Growth,
-    Interval,
-    causes,
-    growth,
-    latency,
-    means,
-    metric_name,
-)
+from kgtable.evaluation.summary import Interval, causes, latency, means, metric_name
 from kgtable.resources import PACKAGE
 from kgtable.storage import whole_file
 
@@ -89,7 +79,6 @@ def report_json(run: Run) -> dict[str, Any]:
             }
             for system, scores in found.items()
         ],
-        "scaling": {"about": GROWTH_LEAD, "figures": [asdict(figure) for figure in growth(run)]},
         "questions": questions,
     }
 
@@ -113,10 +102,6 @@ def _sections(run: Run) -> Iterator[str]:
     yield "<h2>Summary</h2>" + _summary(found, len(run.plan.questions))
     charts = [*_curves(found), *_reliability(run), *_times(run)]
     yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
-    grown = growth(run)
-    if grown:
-        drawn = "".join(map(growth_chart, grown))
-        yield f'<h2>Scaling</h2><p class="note">{escape(GROWTH_LEAD)}</p><div class="charts">{drawn}</div>'
     if any(system.format for system in found):
         yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
     yield "<h2>Failures</h2>" + _failures(run)
@@ -319,78 +304,16 @@ def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) ->
         parts.append(f'<text x="{at:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{x:,}</text>')
     legend = []
     for index, (name, points) in enumerate(series.items()):
-        dots = [(f"{across[x]:.1f}", f"{_y(value):.1f}", f"{x:,}: {value:.3f}") for x, value in points]
-        parts += _line(index, name, dots)
-        legend.append(_entry(index, name))
+        colour, dash = _stroke(index)
+        path = " ".join(f"{across[x]:.1f},{_y(value):.1f}" for x, value in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
+        for x, value in points:
+            about = f"<title>{escape(name)}, {x:,}: {value:.3f}</title>"
+            parts.append(
+                f'<circle cx="{across[x]:.1f}" cy="{_y(value):.1f}" r="3" fill="{colour}">{about}</circle>'
+            )
+        legend.append(f'<span><i style="background:{colour}"></i>{escape(name)}</span>')
     return _figure(title, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
-
-
-def growth_chart(growth: Growth) -> str:
-    """Line chart of figures over the size of tables, which is logarithmic; so are figures that are no shares."""
-    points = [point for line in growth.series.values() for point in line]
-    sizes = sorted({x for x, _ in points})
-    across = _Axis([float(x) for x in sizes] or [1.0], _LEFT + 20, _WIDTH - _RIGHT, linear=False)
-    up = _Axis([y for _, y in points] or [1.0], _HEIGHT - _BOTTOM, _TOP, linear=growth.share)
-    parts = []
-    for value, told in up.ticks():
-        y = up.at(value)
-        parts.append(f'<line class="axis" x1="{_LEFT + 20}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text x="{_LEFT + 14}" y="{y + 4:.1f}" text-anchor="end">{told}</text>')
-    for value, told in across.ticks():
-        place = f'x="{across.at(value)}" y="{_HEIGHT - 8}" text-anchor="middle"'
-        parts.append(f"<text {place}>{told}</text>")
-    legend = []
-    for index, (name, line) in enumerate(growth.series.items()):
-        dots = [(f"{across.at(x)}", f"{up.at(y)}", f"{x:,} cells: {growth.text(y)}") for x, y in line]
-        parts += _line(index, name, dots)
-        legend.append(_entry(index, name))
-    return _figure(growth.label, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
-
-
-def _line(index: int, name: str, places: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """A series as a line with a dot for each point; `places` are x, y, and what a dot says."""
-    colour, dash = _stroke(index)
-    path = " ".join(f"{x},{y}" for x, y, _ in places)
-    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
-    for x, y, said in places:
-        about = f"<title>{escape(name)}, {said}</title>"
-        yield f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}">{about}</circle>'
-
-
-def _entry(index: int, name: str) -> str:
-    """A series in the legend."""
-    return f'<span><i style="background:{_stroke(index)[0]}"></i>{escape(name)}</span>'
-
-
-class _Axis:
-    """Places of values between two ends of a drawing: by their logarithm, or shares from 0 to 1.
-
-    What is 0 stands at the lower end of a logarithmic axis, which then begins a power of ten below the least value.
-    """
-
-    def __init__(self, values: Sequence[float], first: float, last: float, *, linear: bool) -> None:
-        self._first, self._last, self._linear = first, last, linear
-        least = min((value for value in values if value > 0), default=1.0)
-        lowest = floor(log10(least))
-        self._low, self._high = lowest, max(log10(max(*values, least)), lowest + 1)
-        self._zero = min(values) <= 0
-        if self._zero and max(values) > 0:
-            self._low -= 1
-
-    def at(self, value: float) -> float:
-        """The place of a value."""
-        share = value if self._linear else 0.0
-        if not self._linear and value > 0:
-            share = (log10(value) - self._low) / (self._high - self._low)
-        return round(self._first + (self._last - self._first) * share, 1)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """The values at which there is a line, with their texts: powers of ten, or fifths."""
-        if self._linear:
-            return [(value, f"{value:.1f}") for value in _GRID]
-        powers = range(self._low, floor(self._high) + 1)
-        told = [(10.0**power, f"{10**power:,}" if power >= 0 else f"{10.0**power:g}") for power in powers]
-        return [(told[0][0], "0"), *told[1:]] if self._zero else told
 
 
 def _stroke(index: int) -> tuple[str, str]:

@@ -18,7 +18,6 @@ from kgtable.answering.prompting import estimate_tokens
 from kgtable.errors import (
     LLMAuthError,
     LLMError,
-    LLMPendingError,
     LLMRateLimitError,
     LLMUnreachableError,
     StorageError,
@@ -94,7 +93,7 @@ class Stages:
         """Load index and answerer before the first question is timed; returns a record of the preparation.
 
         Tables whose schema the model did not write are among its failures. Raises a leaf of `LLMError`
-        where the model that is to write them cannot be used, or `LLMPendingError`.
+        where the model that is to write them cannot be used.
         """
         started = time.perf_counter()
         found = None
@@ -116,20 +115,17 @@ class Stages:
             usage=meter.to_json(),
         )
 
-    def record(self, system: System, question: BenchmarkQuestion) -> Record | None:
-        """Process one question; None if one of its requests waits for a batch."""
+    def record(self, system: System, question: BenchmarkQuestion) -> Record:
+        """Process one question."""
         work = _Work(system, question)
-        try:
-            with measured() as meter:
-                found = self._retrieve(work)
-                if self._plan.scaling:
-                    self._measure(work, found)
-                if self._plan.answers:
-                    answer = self._answer(work, found)
-                    if self._plan.judge:
-                        self._judged(work, answer)
-        except LLMPendingError:
-            return None
+        with measured() as meter:
+            found = self._retrieve(work)
+            if self._plan.scaling:
+                self._measure(work, found)
+            if self._plan.answers:
+                answer = self._answer(work, found)
+                if self._plan.judge:
+                    self._judged(work, answer)
         return work.record(found, meter)
 
     def _retrieve(self, work: _Work) -> Retrieval:
@@ -206,7 +202,7 @@ class Stages:
         if isinstance(found, ShownRetrieval):
             work.size |= {"encoded": found.encoded, "shown": int(bool(found.shown))}
         probe = PromptProbe()
-        with work.stage("prompt"), suppress(LLMPendingError):
+        with work.stage("prompt"), suppress(PromptMeasured):
             self._prompts(work.system, probe)(put(found, asked(question)))
         if probe.tokens is not None:
             work.size["tokens"] = probe.tokens
@@ -270,7 +266,7 @@ class _Work:
         started = time.perf_counter()
         try:
             yield
-        except (LLMPendingError, StorageError):
+        except (PromptMeasured, StorageError):
             raise
         except Exception as error:  # a question that breaks a stage counts as wrong and is listed
             passing = isinstance(error, PASSING)
@@ -414,18 +410,13 @@ def _records(
         todo = [question for question in plan.questions if question.id not in kept]
         prepared = known.get((system.name, PREPARATION))
         if todo:
-            try:
-                now = stages.prepare(system)
-            except LLMPendingError:
-                continue
+            now = stages.prepare(system)
             dollars = _dollars(dollars, now)
             prepared = _prepared_again(prepared, now)
             keep(prepared)
         broken = 0
         progress(system.name, len(kept), len(plan.questions), dollars)
         for record in _in_parallel(lambda q, s=system: stages.record(s, q), todo, workers):  # type: ignore[misc]
-            if record is None:
-                continue
             keep(record)
             kept[record.question] = record
             dollars = _dollars(dollars, record)
@@ -457,12 +448,12 @@ def _prepared_again(before: Record | None, now: Record) -> Record:
 
 
 def _in_parallel(
-    work: Callable[[BenchmarkQuestion], Record | None], questions: Sequence[BenchmarkQuestion], workers: int
-) -> Iterator[Record | None]:
+    work: Callable[[BenchmarkQuestion], Record], questions: Sequence[BenchmarkQuestion], workers: int
+) -> Iterator[Record]:
     """Results as they arrive, those that are there at once in order; only a few questions are started ahead."""
     pool = ThreadPoolExecutor(workers)
     try:
-        begun: list[Future[Record | None]] = []
+        begun: list[Future[Record]] = []
         for question in questions:
             begun.append(pool.submit(work, question))
             if len(begun) >= 2 * workers:
@@ -492,6 +483,10 @@ def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
     return tuple(done)
 
 
+class PromptMeasured(Exception):
+    """Ends an answer whose first prompt has been measured."""
+
+
 class PromptProbe:
     """Stand-in for a model that measures the first prompt and ends the answer there."""
 
@@ -502,11 +497,11 @@ class PromptProbe:
         """Estimated tokens of the first prompt; None while there was none."""
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Measure a request. Raises `LLMPendingError`."""
+        """Measure a request. Raises `PromptMeasured`."""
         if self.tokens is None:
             text = "\n\n".join(message["content"] for message in request.messages)
             self.tokens = estimate_tokens(text)
-        raise LLMPendingError("Nothing is asked where prompts are measured.")
+        raise PromptMeasured
 
     def close(self) -> None:
         """Nothing to close."""

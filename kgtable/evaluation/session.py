@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.answering.prompting import estimate_tokens
 from kgtable.config import NO_MODEL, Settings
-from kgtable.errors import LLMPendingError, LLMReplyError, UsageError
+from kgtable.errors import LLMReplyError, UsageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
 from kgtable.evaluation.run_plan import (
@@ -32,6 +32,8 @@ from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
 from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price
+from kgtable.retrieval.table_texts import STAGE as SCHEMA
+from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, schema_request
 from kgtable.storage import storage_errors, whole_file
 from kgtable.systems.methods import make_solver
 from kgtable.tables.linearize import TableFormat
@@ -166,9 +168,6 @@ SAMPLE = 20
 REPLY_TOKENS: Mapping[str, int] = {"schema": 250, "labels": 40, "rerank": 30, "answer": 150, "judge": 50}
 """How long the replies of each stage are taken to be: about what the reply objects come to."""
 
-PER_TABLE = "schema"
-"""The stage that asks once a table, before any question; every one of its requests is prepared."""
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -198,11 +197,9 @@ class CountedLLM:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Count a request. Raises `LLMPendingError` for once-per-table requests, else `LLMReplyError`."""
+        """Count a request. Raises `LLMReplyError`, for which a template or the rules stand in."""
         with self._lock:
             self.requests[request.stage].append(request)
-        if request.stage == PER_TABLE:
-            raise LLMPendingError("Nothing is asked while the cost is estimated.")
         raise LLMReplyError("Nothing is asked while the cost is estimated.")
 
     def close(self) -> None:
@@ -232,22 +229,21 @@ def _of_system(kg: KnowledgeGraph, plan: RunPlan, system: System, settings: Sett
     sample = plan.questions[:: max(1, count // SAMPLE)][:SAMPLE]
     llm = CountedLLM(system.model or settings.model)
     tables = TableReader(kg.store, kg.names)
+    if system.format == WRITTEN_SCHEMA:
+        requests = [schema_request(tables.read(id)) for id in kg.catalogue.tables]
+        yield _estimate(llm.model, SCHEMA, len(requests), _mean_tokens(requests), settings)
+        system = replace(system, format=TableFormat.SCHEMA.value)  # stands in for what the model would write
     stages = Stages(
         kg,
         replace(plan, questions=sample, judge=False),
         lambda asking: model_answerer(asking, llm, tables, settings),
         guides={system.name: llm} if guided else {},
     )
-    try:
-        stages.prepare(system)
-    except LLMPendingError:  # the template stands in for what the model would write
-        system = replace(system, format=TableFormat.SCHEMA)
-        stages.prepare(system)
+    stages.prepare(system)
     for question in sample:
         stages.record(system, question)
     for stage, requests in llm.requests.items():
-        asked_once = stage == PER_TABLE
-        times = len(requests) if asked_once else math.ceil(count * len(requests) / len(sample))
+        times = math.ceil(count * len(requests) / len(sample))
         yield _estimate(llm.model, stage, times, _mean_tokens(requests), settings)
     if plan.judge:
         judging = [_judging(question) for question in sample]

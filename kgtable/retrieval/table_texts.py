@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.errors import LLMError, LLMPendingError, LLMReplyError
+from kgtable.errors import LLMError, LLMReplyError
 from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval, Retriever, ScopedRetriever, ScoredTable, ScoredTriple
@@ -149,13 +149,11 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
     """The schema of every table, one piece each, with several requests in parallel.
 
     Where the model's reply is unusable the template stands in, and `TableTexts.substitutes` says why.
-    Raises a leaf of `LLMError` where the model cannot be used; `LLMPendingError` where requests wait for
-    a batch, after all of them were noted.
+    Raises a leaf of `LLMError` where the model cannot be used.
     """
     ids: list[str] = []
     texts: list[str] = []
     substitutes: dict[str, str] = {}
-    pending: LLMPendingError | None = None
     rest = iter(tables)
     with ThreadPoolExecutor(WORKERS) as pool:
         while batch := list(islice(rest, 4 * WORKERS)):
@@ -168,14 +166,9 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
                 except LLMReplyError as error:
                     substitutes[table.id] = error.message
                     texts.append(format_table(table, TableFormat.SCHEMA))
-                except LLMPendingError as error:
-                    pending = error
-                    texts.append("")
                 except LLMError:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
-    if pending is not None:
-        raise pending
     for table_id, why in islice(substitutes.items(), 1):
         counts = len(substitutes), len(ids)
         logger.warning("%d of %d tables have the template's schema, such as %s: %s", *counts, table_id, why)

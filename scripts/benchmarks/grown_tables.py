@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import BenchmarkFolder
+from scripts.benchmarks.folder import BenchmarkFolder
 
 SEED = 17
 SIZES = (50, 100, 200, 500, 1000)

@@ -20,7 +20,6 @@ from typing import Any
 from kgtable.answering.program_answers import relations_of
 from kgtable.api import build
 from kgtable.errors import BenchmarkError, EvaluationError, LLMReplyError, ProgramError, QueryError
-from kgtable.evaluation.benchmark import BenchmarkFolder, file_name
 from kgtable.evaluation.scoring import exact_match, numbers_match
 from kgtable.graph.document_statements import StoredDocument, read_document
 from kgtable.knowledge_graph import KnowledgeGraph
@@ -48,6 +47,7 @@ from kgtable.programs.relation import ColumnRole, MemberKind, Relation
 from kgtable.programs.syntax import program_to_json
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_quantities
+from scripts.benchmarks.folder import BenchmarkFolder, file_name
 
 SPLIT = "dev"
 BLANK = "___"

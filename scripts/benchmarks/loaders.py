@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import (
+from scripts.benchmarks.folder import (
     BenchmarkFolder,
     file_name,
     inner,

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
+from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkQuestion
 from kgtable.llm.protocol import LLM, reply_data
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 from kgtable.text.words import is_empty_word
+from scripts.benchmarks.folder import BenchmarkFolder, read_json
 
 SEED = 7
 SMALLEST = 3

@@ -9,13 +9,9 @@ import pytest
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import (
     Benchmark,
-    BenchmarkFolder,
     check_benchmark,
-    file_name,
-    inner,
-    read_json_lines,
-    reading,
 )
+from scripts.benchmarks.folder import BenchmarkFolder, file_name, inner, read_json_lines, reading
 
 
 def folder(tmp_path: Path, *lines: object, split: str = "dev") -> Benchmark:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ import kgtable
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, check_benchmark
-from kgtable.evaluation.report import report_html, report_json
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes, systems
 from kgtable.evaluation.session import evaluate
-from kgtable.evaluation.summary import growth, growth_lines, result_json
-from scripts.benchmarks.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
+from kgtable.evaluation.summary import result_json, run_lines
+from scripts.benchmarks.grown_tables import KEY_COLUMNS, grown_table, growth_benchmark
 
 SIZES = (20, 40)
 METHODS = ("tablerag", "read-table:context=2000", "read-schema", "bm25")
@@ -89,21 +87,25 @@ def test_a_size_that_cannot_be_made_is_refused(size: int, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-def test_prompts_texts_and_recall_are_told_by_size(measured: Run) -> None:
-    found = {figure.name: figure for figure in growth(measured)}
-    tokens = {name: dict(points) for name, points in found["tokens"].series.items()}
-    assert tokens["tablerag"].keys() == tokens["bm25"].keys() == set(CELLS)
-    assert tokens["tablerag"][1_600] < 1.2 * tokens["tablerag"][400] < tokens["bm25"][400]
-    assert tokens["read-table:context=2000"].keys() == {400}  # the larger one is refused
-    columns = {name: dict(points) for name, points in found["column_recall"].series.items()}
-    assert columns["read-schema"] == {400: 1.0, 1_600: 1.0}
-    assert dict(found["value_recall"].series["tablerag"])[1_600] >= 0.8
-    assert dict(found["encoded"].series["read-schema"]) == {400: 0, 1_600: 0}
-    assert dict(found["encoded"].series["tablerag"]) == {400: 20, 1_600: 40}
-    assert all(value >= 0 for _, value in found["slowest"].series["tablerag"])
-    assert "match" not in found
-    told = "\n".join(growth_lines(measured))
-    assert "Tokens of the first prompt, by cells\n  tablerag" in told
+def sizes(found: Run, system: str, name: str) -> dict[int, set[int]]:
+    """A figure of a system by the cells of the tables."""
+    figures: dict[int, set[int]] = {cells: set() for cells in CELLS}
+    for record in found.records:
+        if record.system == system and record.size.get("shown", 1) and name in record.size:
+            figures[record.size["cells"]].add(record.size[name])
+    return figures
+
+
+def test_prompts_and_texts_are_measured_by_size(measured: Run) -> None:
+    ours, theirs = sizes(measured, "tablerag", "tokens"), sizes(measured, "bm25", "tokens")
+    assert max(ours[1_600]) < 1.4 * min(ours[400]) < min(theirs[400])
+    assert not sizes(measured, "read-table:context=2000", "tokens")[1_600]  # the larger one is refused
+    assert sizes(measured, "read-schema", "encoded") == {400: {0}, 1_600: {0}}
+    assert [sum(encoded) for encoded in sizes(measured, "tablerag", "encoded").values()] == [20, 40]
+    told = [line for line in run_lines(measured) if " cells, " in line]
+    assert len(told) == 2 * len(METHODS) - 1
+    assert told[0].startswith("  400 cells, prompt tokens ")
+    assert "columns shown recall 1.000" in told[4]
 
 
 def test_the_gold_tables_alone_are_looked_at_but_tables_are_ranked_over_all(measured: Run) -> None:
@@ -122,27 +124,12 @@ def test_a_second_run_measures_the_same_and_takes_nothing_from_the_cache(
     assert sum(record.size.get("encoded", 0) for record in again.records) >= sum(SIZES)
 
 
-def test_answers_are_told_by_size_too(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
-    benchmark, graph = grown
-    answered = run(graph, benchmark, ("tablerag",), answers=True, limit=len(QUESTIONS))
-    (match,) = (figure for figure in growth(answered) if figure.name == "match")
-    assert dict(match.series["tablerag"])[400] >= 0.8
-
-
-def test_the_report_and_the_data_of_the_page_have_a_section(measured: Run) -> None:
-    page = report_html(measured)
-    section = page[page.index("<h2>Scaling</h2>") : page.index("<h2>Failures</h2>")]
-    assert section.count("<figure>") == len(growth(measured)) >= 6
-    assert "read-table:context=2000, 400 cells: " in section
-    figures = json.loads(json.dumps(report_json(measured)))["scaling"]["figures"]
-    assert figures[0]["series"]["tablerag"][0][0] == 400
-
-
-def test_a_run_that_measures_nothing_has_no_section(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
+def test_a_run_that_measures_nothing_has_no_sizes(
+    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
+) -> None:
     benchmark, graph = grown
     plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
-    assert growth(plain) == []
-    assert "<h2>Scaling</h2>" not in report_html(plain)
+    assert not any(" cells, " in line for line in run_lines(plain))
     assert not any(
         "size" in question for system in result_json(plain)["systems"] for question in system["questions"]
     )

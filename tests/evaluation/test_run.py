@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.errors import LLMError, LLMPendingError
+from kgtable.errors import LLMError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import STOP_AFTER, execute
@@ -86,17 +86,6 @@ def test_questions_that_ask_nothing_say_nothing_of_the_endpoint() -> None:
     with pytest.raises(LLMError, match="5 questions in a row"):
         run(Stages(failing, unpaid))
     assert run(Stages(failing)).records
-
-
-def test_a_system_whose_preparation_waits_for_a_batch_is_passed_over() -> None:
-    class Waiting(Stages):
-        def prepare(self, system: System) -> Record:
-            if system.name == "bm25":
-                raise LLMPendingError("waits")
-            return super().prepare(system)
-
-    found = run(Waiting())
-    assert {record.system for record in found.records} == {"dense"}
 
 
 def test_a_run_that_is_complete_is_not_prepared_again(tmp_path: Path) -> None:

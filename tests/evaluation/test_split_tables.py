@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
+from kgtable.evaluation.benchmark import Benchmark
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
+from scripts.benchmarks.folder import BenchmarkFolder
 from scripts.benchmarks.make import bench
 from scripts.benchmarks.split_tables import SplitPlan, alike, other_titles, split_benchmark, standalone, vague
 

@@ -25,7 +25,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     root = tmp_path_factory.mktemp("evaluated")
     benchmark = write_benchmark(root / "small")
     build(benchmark, root / "graph").close()
-    command = ["eval", str(benchmark.folder), "--kg", str(root / "graph"), "--method", "bm25", "--scaling"]
+    command = ["eval", str(benchmark.folder), "--kg", str(root / "graph"), "--method", "bm25"]
     found = CliRunner().invoke(main, [*command, "--report", str(root / "report.html")])
     assert found.exit_code == 0, found.output
     with running(ServerSettings(port=0), GraphFolder(root / "graph")) as server:
@@ -39,8 +39,6 @@ def test_the_evaluation_is_given_as_data(evaluated: Running, exploring: Running)
     assert report["systems"][0]["name"] == "bm25"
     assert {"name": "recall@1", "label": "Recall@1"} in report["metrics"]
     assert report["questions"][0]["cells"] == [["ports", 2, 2]]
-    tokens = next(figure for figure in report["scaling"]["figures"] if figure["name"] == "tokens")
-    assert [cells for cells, _ in tokens["series"]["bm25"]] == [4, 8, 9]
     assert "prompt" not in report["questions"][0]["found"][0]
     known = {"if-none-match": answer.headers["etag"]}
     assert evaluated.client.get("/api/evaluation", headers=known).status_code == 304
@@ -58,12 +56,6 @@ def test_questions_lead_to_their_lit_cells(evaluated: Running) -> None:
         for width, dark in ((1400, False), (390, True)):
             browser.resize(width, 900, dark=dark)
             browser.open("/evaluation")
-            browser.find("[data-growth=tokens] svg")
-            assert "9 cells: " in browser.script(
-                "document.querySelector('[data-growth=tokens] svg').textContent"
-            )
-            browser.find("[data-growth=tokens] summary").click()
-            assert browser.find("[data-growth=tokens] td").is_displayed()
             browser.find("[data-question] summary").click()
             assert browser.script("document.documentElement.scrollWidth <= innerWidth")
             assert violations(browser) == []

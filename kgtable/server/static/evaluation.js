@@ -1,6 +1,5 @@
 // The last evaluation of the graph: metrics of each system, and every question with links to the cells it is about.
 
-import { growthChart } from "./growth-chart.js";
 import { count, empty, failure, fetchJson, fill, h, later, links, parameters, reference, remember } from "./shell.js";
 
 const PAGE = 25;
@@ -66,9 +65,6 @@ const FILTERS = {
 function show(report) {
   fill(find("about"), `${report.benchmark}, ${report.split}: ${count(report.questions.length)} questions over ${count(report.tables)} tables`);
   fill(find("summary"), report.metrics.length ? summary(report) : h("p", { class: "note" }, "Nothing was measured: no question names the cells or tables it is about, and none was answered."));
-  if (report.scaling?.figures.length) {
-    fill(find("scaling"), h("h2", {}, "Scaling"), h("p", { class: "quiet" }, report.scaling.about), h("div", { class: "growth" }, report.scaling.figures.map(growthChart)));
-  }
   find("all-questions").hidden = false;
   const texts = report.questions.map((question) => `${question.id} ${question.text} ${question.answers.join(" ")}`.toLowerCase());
   let shown = [];
