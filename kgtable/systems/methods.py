@@ -1,43 +1,59 @@
 """Registry of all methods by name, those of retrieval and those of the published systems, with their solvers.
 
-Each system has a module with its methods (`METHODS`) and the makers of their solvers (`SOLVERS`); a system is
-added by listing that module here.
+The module of a system has its methods (`METHODS`) and the makers of their solvers (`SOLVERS`). It is imported when one
+of its methods is first looked up, so that a question to one system does not load the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
-from kgtable.systems.dmral import stepwise_solver
-from kgtable.systems.documents import document_solver
-from kgtable.systems.tablerag import tablerag_method
-from kgtable.systems.trag import trag_method
 
-SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
-
-METHODS: Mapping[str, Method] = {
-    **registry.METHODS,
-    **tablerag_method.METHODS,
-    **stepwise_solver.METHODS,
-    **trag_method.METHODS,
-    **document_solver.METHODS,
+SYSTEMS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"),
+        "kgtable.systems.tablerag.tablerag_method",
+    ),
+    "dmral": "kgtable.systems.dmral.stepwise_solver",
+    **dict.fromkeys(("trag", "trag-paper"), "kgtable.systems.trag.trag_method"),
+    "documents": "kgtable.systems.documents.document_solver",
 }
+"""The module of each method of a published system."""
+
+
+class _Methods(Mapping[str, Method]):
+    def __getitem__(self, name: str) -> Method:
+        if name in registry.METHODS:
+            return registry.METHODS[name]
+        found: Method = _system(name).METHODS[name]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from registry.METHODS
+        yield from SYSTEMS
+
+    def __len__(self) -> int:
+        return len(registry.METHODS) + len(SYSTEMS)
+
+
+METHODS: Mapping[str, Method] = _Methods()
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
-
-SOLVERS: Mapping[str, SolverMaker] = {
-    **tablerag_method.SOLVERS,
-    **stepwise_solver.SOLVERS,
-    **trag_method.SOLVERS,
-    **document_solver.SOLVERS,
-}
-"""The maker of each method's solver; other methods answer by kgtable's own rules and prompts."""
 
 
 def make_solver(method: str, retrievers: Retrievers, source: TableSource) -> Solver | None:
     """The solver of a method with its options; None where it has none. Raises `RetrievalError`."""
     name, options = registry.read_method(method, METHODS)
-    return SOLVERS[name](retrievers, source, options) if name in SOLVERS else None
+    if name not in SYSTEMS:
+        return None
+    solver: Solver = _system(name).SOLVERS[name](retrievers, source, options)
+    return solver
+
+
+def _system(name: str) -> Any:
+    return import_module(SYSTEMS[name])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -74,8 +78,11 @@ def test_a_system_retrieves_and_answers(tmp_path: Path, monkeypatch: pytest.Monk
         made.append(choice.options)
         return retrievers.get("bm25")
 
-    monkeypatch.setattr(methods, "METHODS", {**METHODS, "echo": Method(make, EchoOptions)})
-    monkeypatch.setattr(methods, "SOLVERS", {"echo": lambda made, source, options: EchoSolver(options)})
+    system = ModuleType("echo_system")
+    system.METHODS = {"echo": Method(make, EchoOptions)}  # type: ignore[attr-defined]
+    system.SOLVERS = {"echo": lambda made, source, options: EchoSolver(options)}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "echo_system", system)
+    monkeypatch.setattr(methods, "SYSTEMS", {**methods.SYSTEMS, "echo": "echo_system"})
     (tmp_path / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\nEuropa,Jupiter\n", encoding="utf-8")
     (tmp_path / "rivers.csv").write_text("River,Country\nGlomma,Norway\n", encoding="utf-8")
     (tmp_path / "prizes.csv").write_text("Prize,Year\nPhysics,1903\n", encoding="utf-8")
@@ -84,6 +91,23 @@ def test_a_system_retrieves_and_answers(tmp_path: Path, monkeypatch: pytest.Monk
         assert (answer.text, answer.reasoning) == ("Saturn", "depth 9")
         assert graph.ask("Which planet has the moon Titan?", method="bm25").reasoning != "depth 9"
     assert made == [EchoOptions(depth=9)]
+
+
+def test_a_question_to_one_system_does_not_load_the_others_or_pandas(tmp_path: Path) -> None:
+    (tmp_path / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\nEuropa,Jupiter\n", encoding="utf-8")
+    kgtable.build(tmp_path, tmp_path / "graph", embedding="none").close()
+    code = (
+        f"import sys, kgtable; kg = kgtable.open({str(tmp_path / 'graph')!r})\n"
+        "print(kg.ask('How many moons are there for each planet?', model='none').text)\n"
+        "print([name for name in sys.modules if name == 'pandas' or name.startswith('kgtable.systems.t')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_system_has_the_methods_that_are_registered() -> None:
+    for name, module in methods.SYSTEMS.items():
+        assert name in import_module(module).METHODS
 
 
 def test_every_method_looks_at_the_named_tables_alone(tmp_path: Path) -> None:
