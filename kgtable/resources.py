@@ -35,7 +35,7 @@ def read_shipped(name: str) -> str:
 
 @cache
 def read_packaged_json(name: str) -> Any:
-    """Read a JSON file of the package, such as ``semantic_parsing/ranker.json``; what it holds is cached."""
+    """Read a JSON file of the package, such as ``questions/ranker.json``; what it holds is cached."""
     return json.loads((PACKAGE / name).read_text(encoding="utf-8"))
 
 

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
-from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
-from kgtable.semantic_parsing.ranker_weights import read_weights
+from kgtable.questions.by_rules import MOST_TABLES, answer_by_programs
+from kgtable.questions.ranker_weights import read_weights
 
 TABLES = MOST_TABLES
 """As many as an answer looks at."""

@@ -42,9 +42,9 @@ from eval_programs import Workplace, for_training
 from kgtable.programs import batch_execution
 from kgtable.programs.algebra import tables_of
 from kgtable.programs.scalars import format_decimal
-from kgtable.semantic_parsing import ranker
-from kgtable.semantic_parsing.ranker_weights import HiddenLayer, RankerWeights, word_features
-from kgtable.semantic_parsing.reading import Question
+from kgtable.questions import ranker
+from kgtable.questions.ranker_weights import HiddenLayer, RankerWeights, word_features
+from kgtable.questions.reading import Question
 
 SPLITS = (
     ("everyday", "dev"),

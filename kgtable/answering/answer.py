@@ -16,8 +16,8 @@ from kgtable.answering.headlines import headline_and_exact
 from kgtable.answering.prompting import measure, unit_word
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
+from kgtable.questions.ranker_weights import SURE_FROM
 from kgtable.retrieval.result import Retrieval
-from kgtable.semantic_parsing.ranker_weights import SURE_FROM
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import JOINT
 from kgtable.values.text import harmless_text, single_line

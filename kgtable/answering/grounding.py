@@ -13,16 +13,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.dimensions import COUNTS, comparable, conversion, describe
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
-from kgtable.semantic_parsing.english import months, number_words, unit_named
-from kgtable.semantic_parsing.reading import MOST_TOKENS, Question
-from kgtable.semantic_parsing.relation_index import stems_of
-from kgtable.values.spoken import JOINT, spoken_number
+from kgtable.questions.english import months, number_words, unit_named
+from kgtable.questions.reading import MOST_TOKENS, Question
+from kgtable.questions.relation_index import stems_of
 from kgtable.values.text import without_accents
-from kgtable.values.units import SCALE_POWERS, SCALE_WORDS, scale_name
+from kgtable.values.units import SCALE_WORDS, scale_name
 
 
 def contains(text: str, part: str) -> bool:
@@ -350,26 +348,6 @@ def _measured(datum: Datum) -> str:
     scale = scale_name(datum.scale, datum.unit) if datum.text else ""
     unit = "" if datum.unit in (*COUNTS, None, "PERCENT") else describe(datum.unit)
     return " ".join(filter(None, (value_text(datum), scale, unit)))
-
-
-def spoken_value(datum: Datum) -> str:
-    """A value as one says it, as the headline of an answer gives it: a number with its scale and unit.
-
-    >>> from kgtable.programs.scalars import quantity
-    >>> spoken_value(quantity(Decimal("340500000"), "CCY_EUR", "T")), spoken_value(quantity(12, "PERCENT"))
-    ('€340.5 million', '12%')
-    """
-    text = value_text(datum)
-    if datum.number is None or datum.kind is ValueKind.DURATION or datum.unit == "SEC":
-        return text
-    digits = re.search(r"\.(\d+)", text)
-    said = spoken_number(
-        datum.number,
-        datum.unit,
-        power=SCALE_POWERS.get(datum.scale or "", 0),
-        decimals=len(digits[1]) if digits else 0,
-    )
-    return said.replace(JOINT, " ")
 
 
 def _check_other_words(rest: str, facts: Facts, question: str, truth: bool, found: TextCheck) -> None:

@@ -21,7 +21,6 @@ from itertools import islice
 from typing import Any, TypeGuard, TypeVar
 
 from kgtable.answering.answer import Alternative, Answer, Citation
-from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.evidence import Cell, Evidence, TableSource
 from kgtable.errors import EvaluationError, GraphClosedError, ProgramSyntaxError, UnknownTableError
 from kgtable.graph.table_source import TableReader
@@ -48,7 +47,8 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import normal
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import relation_of
-from kgtable.semantic_parsing.relation_index import index_of
+from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
+from kgtable.questions.relation_index import index_of
 from kgtable.values.unit_phrases import parse_unit_phrase
 
 RULES = "rules, no language model"

@@ -14,8 +14,6 @@ from itertools import islice
 from typing import cast
 
 from kgtable.answering.answer import Alternative, Citation, headline
-from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
-from kgtable.answering.coverage import Coverage, change_of, extremes, is_difference
 from kgtable.answering.evidence import Cell, Evidence
 from kgtable.answering.grounding import Facts, check_text, plain, speaks_of_falling, speaks_of_rising
 from kgtable.answering.program_answers import (
@@ -56,8 +54,10 @@ from kgtable.programs.scalars import (
     text_of,
     time_in,
 )
-from kgtable.semantic_parsing.english import adjectives
-from kgtable.semantic_parsing.reading import Question
+from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
+from kgtable.questions.coverage import Coverage, change_of, extremes, is_difference
+from kgtable.questions.english import adjectives
+from kgtable.questions.reading import Question
 
 MOST_READ = 2_000
 """Cells of a result that a text is checked against."""

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.answering.by_rules import MOST_TABLES
 from kgtable.answering.program_answers import read_relation, relations_of
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import RowChoice
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import text_of
+from kgtable.questions.by_rules import MOST_TABLES
 
 HEADER = "Order,Status,paid on,Price (EUR),Weight (kg),Share,Floor,Note"
 

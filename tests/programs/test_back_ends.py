@@ -43,8 +43,8 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
-from kgtable.semantic_parsing.ranker import candidates_of, sources_of
-from kgtable.semantic_parsing.reading import Question
+from kgtable.questions.ranker import candidates_of, sources_of
+from kgtable.questions.reading import Question
 from tests.programs.back_ends import in_memory, in_sparql, same, store_of
 from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
 from tests.programs.writing import column, compare, group, limit, lookup, of, project, sort, where

@@ -20,7 +20,6 @@ from string import Template
 from typing import Any
 
 from kgtable.answering.answer import Answer, Citation
-from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
@@ -31,6 +30,7 @@ from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, fenc
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.syntax import program_to_json
+from kgtable.questions.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.systems.tablerag.actions import NO_ACTION, Actions, Observation, ProgramActions, read_prompt
 from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, render

@@ -8,9 +8,9 @@ from kgtable.errors import KgtableError
 from kgtable.index.inferred.relations import JoinableColumns, RelatedColumn, TableRelations
 from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.relation import Relation
-from kgtable.semantic_parsing.ranker import MOST_CANDIDATES, candidates_of, sources_of
-from kgtable.semantic_parsing.reading import Question
-from tests.semantic_parsing.test_linking import GAMES, STAFF, relation
+from kgtable.questions.ranker import MOST_CANDIDATES, candidates_of, sources_of
+from kgtable.questions.reading import Question
+from tests.questions.test_linking import GAMES, STAFF, relation
 
 BUDGET = relation(
     "village-budget",

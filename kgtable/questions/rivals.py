@@ -14,11 +14,11 @@ from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
 from kgtable.programs.scalars import Datum, key_of
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.ranker import Executed
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView
-from kgtable.semantic_parsing.sources import ProgramSource
+from kgtable.questions.conditions import Condition
+from kgtable.questions.ranker import Executed
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import ProgramSource
 
 RIVAL_WITHIN = 1.0
 """How far below the best score a program is still a rival, in natural logarithms of odds."""

@@ -18,7 +18,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
-from kgtable.semantic_parsing.english import english, fold, months, unit_named, word_stem, words_of_type
+from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
 from kgtable.tables.column_profile import CLOCK_NAME
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period

@@ -28,13 +28,13 @@ from kgtable.programs.algebra import (
     SortKey,
 )
 from kgtable.programs.relation import ColumnRole
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.english import linking_verbs
-from kgtable.semantic_parsing.grammar import MOST_MEASURES, Grammar
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView
-from kgtable.semantic_parsing.sources import condition_set
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.conditions import Condition
+from kgtable.questions.english import linking_verbs
+from kgtable.questions.grammar import MOST_MEASURES, Grammar
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import condition_set
 
 
 class Comparisons(Grammar):

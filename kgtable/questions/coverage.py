@@ -54,11 +54,11 @@ from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import SCALES, normal
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.english import consumed_cues, months, words_of_type
-from kgtable.semantic_parsing.linking import Links
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView, index_of, stems_of
+from kgtable.questions.conditions import Condition
+from kgtable.questions.english import consumed_cues, months, words_of_type
+from kgtable.questions.linking import Links
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView, index_of, stems_of
 from kgtable.values.units import SCALE_WORDS
 
 TELLING = frozenset(

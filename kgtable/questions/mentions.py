@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from kgtable.programs.algebra import Relator
-from kgtable.semantic_parsing.english import (
+from kgtable.questions.english import (
     comparatives,
     months,
     number_words,

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from kgtable.programs.algebra import Arithmetic, Node, Program, ValueKind
 from kgtable.programs.relation import ColumnRole
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.english import consumed_cues, fold, words_of_type
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView, name_stems
-from kgtable.semantic_parsing.sources import KEY_WORDS, ConditionSet, ProgramSource
+from kgtable.questions.conditions import Condition
+from kgtable.questions.english import consumed_cues, fold, words_of_type
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView, name_stems
+from kgtable.questions.sources import KEY_WORDS, ConditionSet, ProgramSource
 from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")

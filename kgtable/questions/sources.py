@@ -25,12 +25,12 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import Datum, text_of
-from kgtable.semantic_parsing.column_links import ColumnLink
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.english import linking_verbs
-from kgtable.semantic_parsing.linking import Links
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
+from kgtable.questions.column_links import ColumnLink
+from kgtable.questions.conditions import Condition
+from kgtable.questions.english import linking_verbs
+from kgtable.questions.linking import Links
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView, TableIndex
 
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""

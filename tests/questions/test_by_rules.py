@@ -6,17 +6,17 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
 from kgtable.errors import UnitMismatchError
 from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
-from kgtable.semantic_parsing.relation_index import index_of
-from kgtable.semantic_parsing.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
+from kgtable.questions.by_rules import RankedAnswer, answer_by_programs
+from kgtable.questions.relation_index import index_of
+from kgtable.questions.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
-from tests.semantic_parsing.test_candidates import BUDGET, PRODUCTS, SALES
-from tests.semantic_parsing.test_linking import GAMES, STAFF
+from tests.questions.test_candidates import BUDGET, PRODUCTS, SALES
+from tests.questions.test_linking import GAMES, STAFF
 
 
 def relation(name: str, *rows: tuple[str, ...]) -> Relation:
@@ -229,7 +229,7 @@ def test_hours_worked_are_no_minutes_of_breaks() -> None:
 
 
 @pytest.mark.parametrize(
-    "where", ["kgtable.answering.by_rules.sources_of", "kgtable.semantic_parsing.ranker.candidates_of"]
+    "where", ["kgtable.questions.by_rules.sources_of", "kgtable.questions.ranker.candidates_of"]
 )
 def test_units_that_do_not_fit_are_never_an_error_of_the_question(
     where: str, monkeypatch: pytest.MonkeyPatch

@@ -31,11 +31,11 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import ColumnRole
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView
-from kgtable.semantic_parsing.sources import ConditionSet
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import ConditionSet
 
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 

@@ -16,12 +16,12 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
-from kgtable.semantic_parsing.candidates import DETERMINERS, Candidate, CandidateFeatures
-from kgtable.semantic_parsing.conditions import Condition, negated
-from kgtable.semantic_parsing.english import words_of_type
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView
-from kgtable.semantic_parsing.sources import ConditionSet, ProgramSource, condition_set
+from kgtable.questions.candidates import DETERMINERS, Candidate, CandidateFeatures
+from kgtable.questions.conditions import Condition, negated
+from kgtable.questions.english import words_of_type
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import ConditionSet, ProgramSource, condition_set
 
 MOST_CONDITION_SETS = 9
 

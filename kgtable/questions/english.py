@@ -33,7 +33,7 @@ class Adjective(NamedTuple):
 @cache
 def english() -> Mapping[str, Any]:
     """The file of English words and patterns."""
-    return tomllib.loads((PACKAGE / "semantic_parsing" / "english.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((PACKAGE / "questions" / "english.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -32,8 +32,8 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.english import (
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.english import (
     is_verb_form,
     linking_verbs,
     months,
@@ -41,10 +41,10 @@ from kgtable.semantic_parsing.english import (
     word_stem,
     words_of_type,
 )
-from kgtable.semantic_parsing.grammar import AGGREGATES, Grammar
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView
-from kgtable.semantic_parsing.sources import ConditionSet
+from kgtable.questions.grammar import AGGREGATES, Grammar
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import ConditionSet
 from kgtable.text.words import stem as stemmed
 
 _YEAR = stemmed("year")

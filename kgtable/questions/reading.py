@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 
-from kgtable.semantic_parsing.english import (
+from kgtable.questions.english import (
     Adjective,
     adjectives,
     cue_patterns,
@@ -24,7 +24,7 @@ from kgtable.semantic_parsing.english import (
     number_words,
     word_stem,
 )
-from kgtable.semantic_parsing.mentions import DECADE, Mentions, QuestionToken
+from kgtable.questions.mentions import DECADE, Mentions, QuestionToken
 from kgtable.text.words import is_empty_word
 
 MOST_TOKENS = 120

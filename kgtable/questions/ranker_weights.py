@@ -129,4 +129,4 @@ def read_weights(data: Mapping[str, Any]) -> RankerWeights:
 @cache
 def ranker_weights() -> RankerWeights:
     """The weights that kgtable ships."""
-    return read_weights(read_packaged_json("semantic_parsing/ranker.json"))
+    return read_weights(read_packaged_json("questions/ranker.json"))

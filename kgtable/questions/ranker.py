@@ -20,16 +20,16 @@ from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.column_comparisons import ColumnComparisons
-from kgtable.semantic_parsing.comparisons import Comparisons
-from kgtable.semantic_parsing.linking import Links
-from kgtable.semantic_parsing.ranker_weights import RankerWeights, word_features
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.references import References
-from kgtable.semantic_parsing.relation_index import index_of, stems_of
-from kgtable.semantic_parsing.selections import Selections
-from kgtable.semantic_parsing.sources import ProgramSource, Rarity, joins_of, references_of
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.column_comparisons import ColumnComparisons
+from kgtable.questions.comparisons import Comparisons
+from kgtable.questions.linking import Links
+from kgtable.questions.ranker_weights import RankerWeights, word_features
+from kgtable.questions.reading import Question
+from kgtable.questions.references import References
+from kgtable.questions.relation_index import index_of, stems_of
+from kgtable.questions.selections import Selections
+from kgtable.questions.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420

@@ -16,10 +16,10 @@ from kgtable.programs.algebra import (
     Rows,
     TableRows,
 )
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.grammar import AGGREGATES, Grammar
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.sources import ConditionSet, condition_set
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.grammar import AGGREGATES, Grammar
+from kgtable.questions.reading import Question
+from kgtable.questions.sources import ConditionSet, condition_set
 
 LEAST_QUALITY = 0.7
 """Of conditions on the rows that are referred to."""

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from kgtable.programs.algebra import Relator
-from kgtable.semantic_parsing.english import unit_named
-from kgtable.semantic_parsing.reading import MOST_PARTS, MOST_TOKENS, Question
+from kgtable.questions.english import unit_named
+from kgtable.questions.reading import MOST_PARTS, MOST_TOKENS, Question
 
 
 def words(question: Question, mask: int) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.semantic_parsing.english import (
+from kgtable.questions.english import (
     linking_verbs,
     ordinal_words,
     synonyms,
@@ -18,8 +18,8 @@ from kgtable.semantic_parsing.english import (
     word_endings,
     words_of_type,
 )
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from kgtable.programs.algebra import Compare, Membership, RowChoice
-from kgtable.semantic_parsing.cell_conditions import CellConditions
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.limit_conditions import LimitConditions
-from kgtable.semantic_parsing.reading import Question
+from kgtable.questions.cell_conditions import CellConditions
+from kgtable.questions.conditions import Condition
+from kgtable.questions.limit_conditions import LimitConditions
+from kgtable.questions.reading import Question
 
 
 class Links(CellConditions, LimitConditions):

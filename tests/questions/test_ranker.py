@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtable.semantic_parsing.ranker import confidence_features, confidence_of
-from kgtable.semantic_parsing.ranker_weights import HiddenLayer, RankerWeights, ranker_weights, word_features
+from kgtable.questions.ranker import confidence_features, confidence_of
+from kgtable.questions.ranker_weights import HiddenLayer, RankerWeights, ranker_weights, word_features
 
 
 def row(**features: float) -> dict[str, float]:

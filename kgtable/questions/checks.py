@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
-from kgtable.answering.coverage import TELLING, Coverage
-from kgtable.answering.grounding import spoken_value
-from kgtable.answering.rivals import Interpretation
-from kgtable.semantic_parsing.english import consumed_cues
-from kgtable.semantic_parsing.ranker_weights import SURE_FROM
+from kgtable.programs.batch_execution import spoken_value
+from kgtable.questions.coverage import TELLING, Coverage
+from kgtable.questions.english import consumed_cues
+from kgtable.questions.ranker_weights import SURE_FROM
+from kgtable.questions.rivals import Interpretation
 
 
 def objections(found: Interpretation) -> list[str]:

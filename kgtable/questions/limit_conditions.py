@@ -21,10 +21,10 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import SCALES, duration_seconds, text_of, time_in
-from kgtable.semantic_parsing.column_links import ColumnLinks
-from kgtable.semantic_parsing.conditions import Condition, distance
-from kgtable.semantic_parsing.mentions import ClockMention, NumberMention, Threshold, TimeMention
-from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
+from kgtable.questions.column_links import ColumnLinks
+from kgtable.questions.conditions import Condition, distance
+from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
+from kgtable.questions.relation_index import ColumnView, TableIndex
 
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""

@@ -7,10 +7,10 @@ from weakref import ref
 
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
-from kgtable.semantic_parsing.conditions import Condition
-from kgtable.semantic_parsing.linking import Links
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import index_of, stems_of
+from kgtable.questions.conditions import Condition
+from kgtable.questions.linking import Links
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import index_of, stems_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 

@@ -22,12 +22,12 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import comparable
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.scalars import normal
-from kgtable.semantic_parsing.column_links import ColumnLink, ColumnLinks, inflected
-from kgtable.semantic_parsing.conditions import Condition, run_beside
-from kgtable.semantic_parsing.english import fold, word_stem
-from kgtable.semantic_parsing.mentions import NumberMention, QuestionToken
-from kgtable.semantic_parsing.reading import Question
-from kgtable.semantic_parsing.relation_index import LONGEST_VALUE, ColumnView, stems_of
+from kgtable.questions.column_links import ColumnLink, ColumnLinks, inflected
+from kgtable.questions.conditions import Condition, run_beside
+from kgtable.questions.english import fold, word_stem
+from kgtable.questions.mentions import NumberMention, QuestionToken
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import LONGEST_VALUE, ColumnView, stems_of
 from kgtable.text.words import is_empty_word
 
 MOST_LISTED = 40

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.answering.checks import missing_words, objections
-from kgtable.answering.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
@@ -21,8 +19,9 @@ from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal, text_of
-from kgtable.semantic_parsing.candidates import Candidate
-from kgtable.semantic_parsing.ranker import (
+from kgtable.questions.candidates import Candidate
+from kgtable.questions.checks import missing_words, objections
+from kgtable.questions.ranker import (
     Executed,
     abstention_features,
     confidence_features,
@@ -32,8 +31,9 @@ from kgtable.semantic_parsing.ranker import (
     probabilities,
     sources_of,
 )
-from kgtable.semantic_parsing.ranker_weights import RankerWeights, ranker_weights
-from kgtable.semantic_parsing.reading import Question
+from kgtable.questions.ranker_weights import RankerWeights, ranker_weights
+from kgtable.questions.reading import Question
+from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.values.spoken import unit_symbol
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
