@@ -6,8 +6,7 @@ of its methods is first looked up, so that a question to one system does not loa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kgtable.answering.ask import Solver
@@ -15,23 +14,47 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
 
-SYSTEMS: Mapping[str, str] = {
+
+def _tablerag() -> Any:
+    from kgtable.systems.tablerag import tablerag_method
+
+    return tablerag_method
+
+
+def _dmral() -> Any:
+    from kgtable.systems.dmral import stepwise_solver
+
+    return stepwise_solver
+
+
+def _trag() -> Any:
+    from kgtable.systems.trag import trag_method
+
+    return trag_method
+
+
+def _documents() -> Any:
+    from kgtable.systems.documents import document_solver
+
+    return document_solver
+
+
+SYSTEMS: Mapping[str, Callable[[], Any]] = {
     **dict.fromkeys(
-        ("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"),
-        "kgtable.systems.tablerag.tablerag_method",
+        ("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"), _tablerag
     ),
-    "dmral": "kgtable.systems.dmral.stepwise_solver",
-    **dict.fromkeys(("trag", "trag-paper"), "kgtable.systems.trag.trag_method"),
-    "documents": "kgtable.systems.documents.document_solver",
+    "dmral": _dmral,
+    **dict.fromkeys(("trag", "trag-paper"), _trag),
+    "documents": _documents,
 }
-"""The module of each method of a published system."""
+"""What loads the module of each method of a published system."""
 
 
 class _Methods(Mapping[str, Method]):
     def __getitem__(self, name: str) -> Method:
         if name in registry.METHODS:
             return registry.METHODS[name]
-        found: Method = _system(name).METHODS[name]
+        found: Method = SYSTEMS[name]().METHODS[name]
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -51,9 +74,5 @@ def make_solver(method: str, retrievers: Retrievers, source: TableSource) -> Sol
     name, options = registry.read_method(method, METHODS)
     if name not in SYSTEMS:
         return None
-    solver: Solver = _system(name).SOLVERS[name](retrievers, source, options)
+    solver: Solver = SYSTEMS[name]().SOLVERS[name](retrievers, source, options)
     return solver
-
-
-def _system(name: str) -> Any:
-    return import_module(SYSTEMS[name])
