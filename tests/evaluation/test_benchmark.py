@@ -12,8 +12,6 @@ from kgtable.evaluation.benchmark import (
     BenchmarkFolder,
     check_benchmark,
     file_name,
-    inner,
-    read_json_lines,
     reading,
 )
 
@@ -25,22 +23,6 @@ def folder(tmp_path: Path, *lines: object, split: str = "dev") -> Benchmark:
 
 
 GOOD = {"id": "1", "question": "?", "answers": ["x"], "tables": ["t"], "cells": [["t", -1, 0], ["t", 2, 1]]}
-
-
-def test_rows_become_grid_rows_and_other_fields_are_kept(tmp_path: Path) -> None:
-    (question,) = folder(tmp_path, GOOD | {"scale": "million"}).questions("dev")
-    assert question.cells == (("t", 0, 0), ("t", 3, 1))
-    assert question.extra == {"scale": "million"}
-
-
-def test_an_absent_split_names_those_that_are_there(tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match=r"no split “test”.*There are: dev"):
-        folder(tmp_path, GOOD).questions("test")
-
-
-def test_a_folder_without_questions(tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match=r"no questions\.<split>\.jsonl"):
-        Benchmark(tmp_path).splits()
 
 
 @pytest.mark.parametrize(
@@ -60,12 +42,6 @@ def test_a_folder_without_questions(tmp_path: Path) -> None:
 def test_a_faulty_line_is_named(tmp_path: Path, line: object, message: str) -> None:
     with pytest.raises(BenchmarkError, match=rf"questions\.dev\.jsonl, {message}"):
         folder(tmp_path, GOOD, line).questions("dev")
-
-
-def test_invalid_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "questions.dev.jsonl").write_bytes(b'{"id": "\xff"}\n')
-    with pytest.raises(BenchmarkError, match="line 1: this is not JSON in UTF-8"):
-        Benchmark(tmp_path).questions("dev")
 
 
 def test_check_lists_every_fault(tmp_path: Path) -> None:
@@ -120,21 +96,9 @@ def test_no_table_leaves_the_folder(id: str, tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
-def test_questions_are_lines_of_json(tmp_path: Path) -> None:
-    questions = [{"id": "1", "question": "\u2028<b>"}, {"id": "2", "question": "ü"}]
-    assert BenchmarkFolder(tmp_path).write_questions("dev", questions) == 2
-    assert list(read_json_lines(tmp_path / "questions.dev.jsonl")) == questions
-
-
 @pytest.mark.parametrize("error", [KeyError("x"), IndexError(), TypeError("y"), ValueError()])
 def test_what_is_laid_out_otherwise_is_named(error: Exception, tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match="not laid out as its official distribution"), reading(tmp_path):
         raise error
     with pytest.raises(BenchmarkError, match="none is not there"), reading(tmp_path):
         (tmp_path / "none").read_bytes()
-
-
-def test_the_inner_folder_or_the_one_given(tmp_path: Path) -> None:
-    assert inner(tmp_path, "data") == tmp_path
-    (tmp_path / "data").mkdir()
-    assert inner(tmp_path, "data") == tmp_path / "data"

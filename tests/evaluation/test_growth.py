@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ import kgtable
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, check_benchmark
-from kgtable.evaluation.report import report_html, report_json
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes, systems
 from kgtable.evaluation.session import evaluate
 from kgtable.evaluation.summary import growth, growth_lines, result_json
-from scripts.benchmarks.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
+from scripts.benchmarks.grown_tables import KEY_COLUMNS, grown_table, growth_benchmark
 
 SIZES = (20, 40)
 METHODS = ("tablerag", "read-table:context=2000", "read-schema", "bm25")
@@ -120,29 +118,3 @@ def test_a_second_run_measures_the_same_and_takes_nothing_from_the_cache(
     again = run(graph, benchmark, ("tablerag",))
     assert result_json(again)["systems"] == result_json(measured)["systems"][:1]
     assert sum(record.size.get("encoded", 0) for record in again.records) >= sum(SIZES)
-
-
-def test_answers_are_told_by_size_too(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
-    benchmark, graph = grown
-    answered = run(graph, benchmark, ("tablerag",), answers=True, limit=len(QUESTIONS))
-    (match,) = (figure for figure in growth(answered) if figure.name == "match")
-    assert dict(match.series["tablerag"])[400] >= 0.8
-
-
-def test_the_report_and_the_data_of_the_page_have_a_section(measured: Run) -> None:
-    page = report_html(measured)
-    section = page[page.index("<h2>Scaling</h2>") : page.index("<h2>Failures</h2>")]
-    assert section.count("<figure>") == len(growth(measured)) >= 6
-    assert "read-table:context=2000, 400 cells: " in section
-    figures = json.loads(json.dumps(report_json(measured)))["scaling"]["figures"]
-    assert figures[0]["series"]["tablerag"][0][0] == 400
-
-
-def test_a_run_that_measures_nothing_has_no_section(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
-    benchmark, graph = grown
-    plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
-    assert growth(plain) == []
-    assert "<h2>Scaling</h2>" not in report_html(plain)
-    assert not any(
-        "size" in question for system in result_json(plain)["systems"] for question in system["questions"]
-    )

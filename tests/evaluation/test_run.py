@@ -56,13 +56,6 @@ def test_records_come_in_the_order_of_systems_and_questions(workers: int) -> Non
     assert [record.system for record in found.preparations] == ["bm25", "dense"]
 
 
-def test_progress_tells_the_dollars_of_preparation_and_questions() -> None:
-    told: list[tuple[str, int, int, float | None]] = []
-    run(Stages(), progress=lambda *step: told.append(step))
-    assert told[0] == ("bm25", 0, 20, 1.0)
-    assert told[-1] == ("dense", 20, 20, 2.0 + 40 * 0.5)
-
-
 def test_an_endpoint_that_keeps_failing_stops_the_run_which_goes_on_later(tmp_path: Path) -> None:
     keep = tmp_path / "keep.jsonl"
     failing = frozenset(f"q{number}" for number in range(3, 20))
@@ -78,14 +71,6 @@ def test_an_endpoint_that_keeps_failing_stops_the_run_which_goes_on_later(tmp_pa
     assert told[0] == ("bm25", 3, 20, 1.0 + 3 * 0.5 + 1.0)
     assert found.preparations[0].usage["cost_usd"] == 2.0
     assert [record.scores for record in found.records] == [r.scores for r in run(Stages()).records]
-
-
-def test_questions_that_ask_nothing_say_nothing_of_the_endpoint() -> None:
-    failing = frozenset(f"q{number}" for number in range(0, 20, 2))
-    unpaid = frozenset(f"q{number}" for number in range(1, 20, 2))
-    with pytest.raises(LLMError, match="5 questions in a row"):
-        run(Stages(failing, unpaid))
-    assert run(Stages(failing)).records
 
 
 def test_a_system_whose_preparation_waits_for_a_batch_is_passed_over() -> None:

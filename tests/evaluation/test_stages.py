@@ -84,31 +84,6 @@ def test_a_stage_that_breaks_leaves_the_question_in_every_mean(
     assert (record.scores["match"], record.scores["judged"], record.verdict) == (0.0, 0.0, "none")
 
 
-def test_a_retrieval_that_breaks_is_not_answered(
-    graph: kgtable.KnowledgeGraph, plan: RunPlan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stages = Stages(graph, plan, answering("44"), judge=judging("exact"))
-    stages.prepare(BM25)
-    monkeypatch.setattr(type(graph), "retrieve", lambda *_, **__: 1 // 0)
-    record = stages.record(BM25, plan.questions[0])
-    assert record is not None
-    assert [failure.stage for failure in record.failures] == ["retrieval"]
-    assert record.answer is None
-    assert (record.scores["recall@30"], record.scores["no_table"], record.scores["match"]) == (0.0, 1.0, 0.0)
-
-
-def test_a_judge_that_fails_gives_nothing_and_agrees_with_nobody(
-    graph: kgtable.KnowledgeGraph, plan: RunPlan
-) -> None:
-    stages = Stages(graph, plan, answering("44"), judge=judging(LLMRateLimitError("no")))
-    stages.prepare(BM25)
-    record = stages.record(BM25, plan.questions[0])
-    assert record is not None
-    assert record.scores["judged"] == 0.0
-    assert "agreement" not in record.scores
-    assert record.verdict is None
-
-
 def test_what_waits_for_a_batch_has_no_record_and_a_full_disk_ends_the_run(
     graph: kgtable.KnowledgeGraph, plan: RunPlan
 ) -> None:

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
 from scripts.benchmarks.make import bench
-from scripts.benchmarks.split_tables import seeded
-from scripts.benchmarks.wild_tables import WildPlan, otherwise_spelt, wild_benchmark
+from scripts.benchmarks.wild_tables import WildPlan, wild_benchmark
 
 HEADER = ("player id", "player name", "goals", "team", "year", "country", "height")
 SQUAD = "league__players"
@@ -130,13 +129,6 @@ def test_the_same_seed_gives_the_same_bytes_and_others_are_recombined(tmp_path: 
     for path in added[1:]:
         cells = {cell for row in grid(tmp_path / "one", path.stem) for cell in row}
         assert cells <= {c for row in whole for c in row}
-
-
-def test_a_text_is_spelt_otherwise_but_alike() -> None:
-    texts = {otherwise_spelt("Forthbank Stadium", seeded(number)) for number in range(40)}
-    assert "Forthbank Stadium" not in texts or len(texts) > 5
-    assert {"F. Stadium", "forthbank stadium"} <= texts
-    assert otherwise_spelt("12-34", seeded(1)) == "12-34"
 
 
 def test_the_command_builds_a_folder(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import re
 import unicodedata
-from pathlib import Path
 
 import pyoxigraph
 import pytest
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 
 from kgtable.ontology.naming import (
     LONGEST_NAME,
-    SYMBOLS,
-    base_name,
     distinct_names,
     is_local_name,
     predicate_name,
@@ -88,12 +84,6 @@ def test_other_headers(header: str, name: str) -> None:
     assert predicate_name([header], 2) == name
 
 
-def test_header_path_is_one_name() -> None:
-    assert predicate_name(["Total", "Number of shares"], 1) == "hasTotalNumberOfShares"
-    assert predicate_name(["Years Ended September 30,", "2019"], 1) == "inYearsEndedSeptember302019"
-    assert predicate_name(["", "Revenue"], 1) == "hasRevenue"
-
-
 def test_long_headers_are_cut_and_stay_apart() -> None:
     one, other = predicate_name(["word " * 2000], 0), predicate_name(["word " * 2001], 0)
     assert len(one) <= LONGEST_NAME
@@ -117,12 +107,6 @@ def test_distinct_names_are_distinct_and_start_with_what_was_given(names: list[s
     result = distinct_names(names)
     assert len(set(result)) == len(names)
     assert all(made.startswith(given) for given, made in zip(names, result, strict=True))
-
-
-def test_base_of_a_numbered_name() -> None:
-    assert base_name("hasRank_12") == "hasRank"
-    assert base_name("hasRank") is None
-    assert base_name(predicate_name(["word " * 2000], 0)) is None
 
 
 @given(st.text(max_size=300), st.integers(0, 50))
@@ -180,29 +164,6 @@ def test_different_labels_never_share_a_slug() -> None:
         "a" * 5001,
     ]
     assert len({slug(label) for label in labels}) == len(labels)
-
-
-@given(st.text(alphabet="ab _-%5F.•"), st.text(alphabet="ab _-%5F.•"))
-def test_slug_tells_apart_what_differs_beyond_case_space_and_bullets(one: str, other: str) -> None:
-    if slug(one) == slug(other):
-        plain = [" ".join(text.casefold().split()).lstrip("-• ") for text in (one, other)]
-        assert plain[0] == plain[1]
-
-
-def test_slug_keeps_what_people_read() -> None:
-    assert slug("Net income") == "net_income"
-    assert slug("2011") == "2011"
-    assert slug("東京 タワー") == "東京_タワー"
-
-
-def test_the_document_lists_every_symbol() -> None:
-    document = (Path(__file__).parents[2] / "docs" / "ontology.md").read_text(encoding="utf-8")
-    listed = {
-        sign: words
-        for signs, words in re.findall(r"^\| ((?:`.` ?)+) \| (\w+) \|$", document, re.MULTILINE)
-        for sign in re.findall("`(.)`", signs)
-    }
-    assert listed == SYMBOLS
 
 
 def _parses(local: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 import kgtable
 from kgtable.building.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, build_index
 from kgtable.index.substring import folded
 from kgtable.llm.scripted import ScriptedLLM
@@ -24,7 +23,6 @@ from kgtable.retrieval.hybrid import (
     IndexlessRetriever,
     containing_cells,
     expand,
-    likeliest,
     matching_cells,
 )
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
@@ -47,17 +45,6 @@ def test_triples_and_tables_come_by_falling_score(hybrid: HybridRetriever) -> No
     assert len(found.tables) == 3
 
 
-def test_each_step_is_timed_and_told_of(hybrid: HybridRetriever) -> None:
-    found = hybrid.retrieve("How many gold medals did Kenya win?", 6)
-    steps = ["labels", "embedding", "expansion", "candidates", "scores", "triples"]
-    assert [step for step in found.timings_ms if step != "total"] == steps
-    assert found.timings_ms["total"] >= sum(found.timings_ms[step] for step in steps) * 0.99
-    assert found.trace["labels"] == ("gold", "kenya")
-    assert set(found.trace["expanded"]) == {"subjects", "predicates", "groups"}
-    assert found.trace["candidates"] > 0
-    assert found.trace["scored"] > 0
-
-
 @pytest.mark.parametrize("question", ["", "   ", "xyzzy plugh", "你好吗", "?" * 500])
 def test_a_question_about_nothing_here_finds_nothing(hybrid: HybridRetriever, question: str) -> None:
     found = hybrid.retrieve(question, 10)
@@ -67,17 +54,6 @@ def test_a_question_about_nothing_here_finds_nothing(hybrid: HybridRetriever, qu
 
 def test_an_endless_question_is_answered(hybrid: HybridRetriever) -> None:
     assert hybrid.retrieve("gold of Kenya? " * 7_000, 3).triples[0].table == "medals"
-
-
-def test_a_budget_of_none(hybrid: HybridRetriever) -> None:
-    assert hybrid.retrieve("gold", 0).triples == ()
-
-
-def test_threads_get_the_same(hybrid: HybridRetriever) -> None:
-    questions = ["gold of Kenya", "length of the Old Bay Bridge", "costs in 2019"] * 6
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda question: hybrid.retrieve(question, 5).triples, questions))
-    assert found[:3] * 6 == found
 
 
 def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
@@ -95,11 +71,6 @@ def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
     assert hybrid.nearest_tables("How many gold medals did Kenya win?", 3) == []
 
 
-def test_the_nearest_tables_are_those_of_the_index(hybrid: HybridRetriever) -> None:
-    assert hybrid.nearest_tables("gold medals of Kenya", 1) == ["medals"]
-    assert len(hybrid.nearest_tables("xyzzy", 2)) == 2
-
-
 def test_a_model_names_labels_and_orders_tables(
     index: GraphIndex, store: EmbeddedStore, names: Namespaces
 ) -> None:
@@ -110,13 +81,6 @@ def test_a_model_names_labels_and_orders_tables(
     assert found.trace["reranked"] == (found.tables[0].table,)
     assert found.tables[0].table != "medals"
     assert "reranking" in found.timings_ms
-
-
-def test_reranking_can_be_turned_off(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"labels": ["Kenya"]}])
-    found = HybridRetriever(store, names, index, llm=llm, rerank=False).retrieve("Gold of Kenya?", 5)
-    assert found.triples[0].table == "medals"
-    assert len(llm.requests) == 1
 
 
 @pytest.mark.parametrize("embedding", ["none", "words"])
@@ -227,10 +191,6 @@ def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> No
     assert all(len(terms) == 2 for terms in expanded.values())
 
 
-def test_without_vectors_nothing_joins(index: GraphIndex) -> None:
-    assert expand(None, index) == {}
-
-
 @pytest.mark.parametrize(
     ("question", "labels"),
     [
@@ -259,30 +219,6 @@ def test_nothing_is_found_where_no_label_leads(
 ) -> None:
     found = IndexlessRetriever(store, names).retrieve(question, 4)
     assert (found.triples, found.tables) == ((), ())
-
-
-def test_a_model_may_name_the_labels(store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"labels": ["bay bridge"]}, {"tables": []}])
-    found = IndexlessRetriever(store, names).with_model(llm).retrieve("How long is that one?", 4)
-    assert found.triples[0].table == "bridges"
-
-
-def test_tables_with_rare_labels_come_first() -> None:
-    found = {
-        "common": {CellAddress(id, 0, 0) for id in "abcd"},
-        "rare": {CellAddress("d", 1, 1)},
-        "absent": set[CellAddress](),
-    }
-    assert likeliest(found) == ["d", "a", "b", "c"]
-    assert likeliest(found, 2) == ["d", "a"]
-    assert likeliest({}) == []
-
-
-def test_a_model_that_names_no_labels_is_done_without(store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"words": []}, {"tables": []}])
-    found = IndexlessRetriever(store, names, llm=llm).retrieve("How many gold medals did Kenya win?", 4)
-    assert found.triples[0].table == "medals"
-    assert "labels_refused" in found.trace
 
 
 def test_a_table_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:

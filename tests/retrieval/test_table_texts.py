@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.errors import LLMPendingError, LLMUnreachableError
-from kgtable.llm.protocol import MeteredLLM, Request, measured
+from kgtable.errors import LLMUnreachableError
+from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.table_texts import schema_request, write_schemas, written_schema
 from kgtable.tables.linearize import format_table
@@ -34,19 +34,6 @@ def test_the_template_stands_in_where_the_reply_is_unusable(caplog: pytest.LogCa
 def test_a_model_that_cannot_be_reached_is_no_reason_for_a_template() -> None:
     with pytest.raises(LLMUnreachableError):
         write_schemas(TABLES, ScriptedLLM(lambda _: LLMUnreachableError("no answer")))
-
-
-def test_all_requests_of_a_batch_are_noted_before_it_is_waited_for() -> None:
-    model = ScriptedLLM(lambda _: LLMPendingError("waits"))
-    with pytest.raises(LLMPendingError):
-        write_schemas(TABLES, model)
-    assert len(model.requests) == len(TABLES)
-
-
-def test_usage_is_counted_where_the_schemas_were_asked_for() -> None:
-    with measured() as meter:
-        write_schemas(TABLES, MeteredLLM(ScriptedLLM(lambda _: REPLY)))
-    assert meter.stages["schema"].requests == len(TABLES)
 
 
 def test_all_tables_in_order_whatever_order_the_replies_come_in() -> None:

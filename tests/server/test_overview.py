@@ -8,7 +8,6 @@ import pytest
 import kgtable
 from kgtable.building.pipeline import start_empty
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.views import overview, table_list
 from kgtable.server.views.suggested_questions import suggestions
 from kgtable.server.views.table_windows import forget_cells
@@ -56,24 +55,6 @@ def test_tables_match_all_words_the_best_first(opened: KnowledgeGraph) -> None:
     assert [table for page in pages for table in page] == everything["tables"]
 
 
-def test_predicates_of_most_tables_come_first(opened: KnowledgeGraph) -> None:
-    found = overview.ontology(opened, listed(), silent)
-    counts = [entry["tables_total"] for entry in found["predicates"]]
-    assert counts == sorted(counts, reverse=True)
-    assert found["total"] == len({fact.predicate for fact in opened.catalogue.facts()})
-    for entry in found["predicates"]:
-        assert entry["cells"] == sum(kind["cells"] for kind in entry["ranges"]) or len(entry["ranges"]) == 6
-        assert "text" not in entry
-    narrowed = overview.ontology(opened, listed("planet"), silent)
-    assert 0 < narrowed["total"] < found["total"]
-
-
-def test_classes_are_counted_and_explained(opened: KnowledgeGraph) -> None:
-    found = {entry["name"]: entry for entry in overview.classes(opened, {}, silent)["classes"]}
-    assert found["Table"]["entities"] == len(opened.tables)
-    assert found["Row"]["comment"]
-
-
 def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) -> None:
     found = overview.dataset(opened, {}, silent)
     assert opened.names.predicate_iri("hasPlanet") in found["properties"]
@@ -102,7 +83,3 @@ def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
     assert '<b>"x"\u202e' in labels
     overview.forget()
-
-
-def test_the_list_sorts_and_filters_by_what_the_api_accepts() -> None:
-    assert (tuple(table_list._SORTS), tuple(table_list._FACETS)) == (LIST_SORTS, LIST_FACETS)

@@ -46,10 +46,6 @@ def test_json_shapes(tmp_path: Path, content: str, rows: tuple[Row, ...] | None)
     assert read_one(tmp_path / "t.json", content).rows == expected
 
 
-def test_keys_make_the_header(tmp_path: Path) -> None:
-    assert read_one(tmp_path / "t.json", '[{"a": 1, "b": 2}]').header_cells == {(0, 0), (0, 1)}
-
-
 def test_several_tables_in_an_object(tmp_path: Path) -> None:
     first, second = read_all(tmp_path / "t.json", '{"title": "T", "x/y": [{"a": 1}], "z": [{"b": 2}]}')
     assert (first.id, second.id) == ("t#x/y", "t#z")
@@ -87,10 +83,6 @@ def test_long_json_lines_are_streamed(tmp_path: Path) -> None:
     grid = read_one(tmp_path / "t.jsonl", content, ReadLimits(stream_above=100))
     assert grid.streamed
     assert tuple(grid.rows) == tuple(grid.rows) == read_one(tmp_path / "t.jsonl", content).rows
-
-
-def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
-    assert read_one(tmp_path / "t.json", '[{"a\\ud800": "\\udfff"}]').rows == (("a\ufffd",), ("\ufffd",))
 
 
 JSON = st.recursive(
