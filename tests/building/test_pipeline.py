@@ -153,9 +153,9 @@ def test_killed_at_any_instant_the_next_build_does_the_work(tmp_path: Path, grap
     subprocess.run([sys.executable, "-c", BUILD, str(folder), str(tmp_path / "undisturbed")], check=True)
     needed = time.monotonic() - started
     expected = dump(tmp_path / "undisturbed")
-    for kill in range(6):
+    for kill in range(4):
         process = subprocess.Popen([sys.executable, "-c", BUILD, str(folder), str(graph_path)])
-        time.sleep(needed * (0.3 + 0.12 * kill))
+        time.sleep(needed * (0.3 + 0.18 * kill))
         process.send_signal(signal.SIGKILL)
         process.wait()
     build_graph([folder], graph_path)

@@ -84,13 +84,6 @@ def test_each_system_asks_in_its_own_way(
     assert request.temperature == temperature
 
 
-def test_a_temperature_that_is_asked_for_is_used(graph: kgtable.KnowledgeGraph, found: Retrieval) -> None:
-    llm = ScriptedLLM([answer("44")])
-    tables = TableReader(graph.store, graph.names)
-    model_answerer(System("bm25"), llm, tables, Settings(), 0.0)(found)
-    assert llm.requests[0].temperature == 0.0
-
-
 def test_only_the_three_verdicts_are_taken() -> None:
     request = judge_request("?", ["1"], "", "2")
     assert request.schema is not None

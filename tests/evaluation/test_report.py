@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,14 +13,12 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.records import Record
 from kgtable.evaluation.report import (
     bar_chart,
-    growth_chart,
     line_chart,
     report_html,
     write_report,
 )
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import System
-from kgtable.evaluation.summary import Growth
 from tests.evaluation.test_summary import PLAN, RECORDS
 
 EVIL = "</script><script>x()</script>"
@@ -85,28 +82,6 @@ def test_bars_are_as_long_as_their_values() -> None:
     a, b, c = (float(bar.attrib["width"]) for bar in drawing.iter("rect"))
     assert b == 2 * a > c > 0
     assert "20.0 ms" in "".join(drawing.itertext())
-
-
-def test_sizes_and_figures_have_logarithmic_axes_and_shares_do_not() -> None:
-    sizes = ((100, 10.0), (1_000, 100.0), (10_000, 1_000.0))
-    figure = growth_chart(Growth("tokens", "Tokens", False, {"a": sizes, HOSTILE: ((100, 0.0),)}))
-    line, other = svg(figure).iter("polyline")
-    places = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
-    steps = [(b[0] - a[0], a[1] - b[1]) for a, b in pairwise(places)]
-    assert abs(steps[0][0] - steps[1][0]) < 0.2 > abs(steps[0][1] - steps[1][1])
-    assert steps[0][1] > 0
-    nothing = float(other.attrib["points"].split(",")[1])
-    assert abs(nothing - places[0][1] - steps[0][1]) < 0.2  # a power of ten below the least
-    texts = list(svg(figure).iter("text"))
-    assert [text.text for text in texts[:4]] == ["0", "10", "100", "1,000"]
-    told = "".join(svg(figure).itertext())
-    assert "a, 1,000 cells: 100" in told
-    assert all(text in told for text in ("10,000", "1,000"))
-    shares = growth_chart(Growth("column_recall", "Recall", True, {"a": ((100, 0.5), (1_000, 1.0))}))
-    (line,) = svg(shares).iter("polyline")
-    heights = [float(point.split(",")[1]) for point in line.attrib["points"].split()]
-    assert heights[0] > heights[1]
-    assert "a, 100 cells: 0.500" in shares
 
 
 def test_names_cannot_break_out_and_long_ones_are_cut() -> None:

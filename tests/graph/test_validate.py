@@ -105,6 +105,15 @@ def test_each_graph_is_judged_by_itself(tmp_path: Path) -> None:
     assert validate(path) == report
 
 
+@pytest.mark.parametrize(
+    ("suffix", "format_"), [("ttl", "turtle"), ("nt", "nt"), ("rdf", "xml"), ("jsonld", "json-ld")]
+)
+def test_files_of_any_rdf_format(tmp_path: Path, suffix: str, format_: str) -> None:
+    path = tmp_path / f"g.{suffix}"
+    parsed(SOUND).serialize(path, format=format_, encoding="utf-8")
+    assert validate(path).conforms
+
+
 TURTLE = '@prefix e: <http://e/> . e:s e:p "a\u202e", 1 ; e:q [ e:p "b" ] .'
 QUADS = '<http://e/s> <http://e/p> "a" <http://e/g> .\n<http://e/s> <http://e/p> "b" .\n'
 

@@ -14,7 +14,6 @@ from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore
-from kgtable.graph.table_content import CellContent, ContentRow
 from kgtable.graph.terms import Namespaces
 from kgtable.index.corpus import Corpus, CorpusParts
 from kgtable.index.corpus_assembly import assemble
@@ -91,18 +90,6 @@ def test_documents_that_did_not_change_are_not_read_again(
         files_of(updated.index_path)["passages.jsonl"]
         == files_of(build(tables, tmp_path / "fresh").index_path)["passages.jsonl"]
     )
-
-
-def test_an_updated_index_is_the_one_a_fresh_build_makes(tmp_path: Path) -> None:
-    tables = write_tables(tmp_path / "tables")
-    build(tables, tmp_path / "kg")
-    (tables / "medals.csv").write_text("Rank,Nation\n1,Chile\n", encoding="utf-8")
-    (tables / "bridges.csv").unlink()
-    (tables / "lakes.csv").write_text("Lake,Depth\nBaikal,1642\n", encoding="utf-8")
-    updated = build(tables, tmp_path / "kg")
-    assert updated.number == 2
-    fresh = build(tables, tmp_path / "fresh")
-    assert files_of(updated.index_path) == files_of(fresh.index_path)
 
 
 def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", seed: int = 0) -> None:
@@ -294,10 +281,6 @@ def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
     assert list(CorpusParts.open(tmp_path).table_texts) == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
-
-
-def row(number: int, *cells: tuple[int, str], header: bool = False) -> ContentRow:
-    return ContentRow(number, header, None, None, tuple((at, CellContent(text)) for at, text in cells))
 
 
 def test_cells_are_kept_as_they_are_printed(index: GraphIndex) -> None:

@@ -116,18 +116,6 @@ def test_the_graph_states_the_relations(built: Generation, relations: TableRelat
     assert bool(asked)
 
 
-def test_an_update_relates_as_a_fresh_build_does(tmp_path: Path) -> None:
-    tables = written(tmp_path / "tables")
-    build(tables, tmp_path / "kg")
-    (tables / "members.csv").unlink()
-    written(tables, {"staff": "Staff,Town\nHal,Bath\nIda,York\nJon,Hull\nKit,Ely\n"})
-    updated, fresh = build(tables, tmp_path / "kg"), build(tables, tmp_path / "fresh")
-    assert (updated.index_path / FILE).read_bytes() == (fresh.index_path / FILE).read_bytes()
-    quads = [sorted(map(str, store_of(generation).graph(None))) for generation in (updated, fresh)]
-    assert quads[0] == quads[1]
-    assert not [quad for quad in quads[0] if "table/members" in quad]
-
-
 def test_an_index_of_before_has_no_relations_and_is_made_again(tmp_path: Path) -> None:
     tables = written(tmp_path / "tables", {name: TABLES[name] for name in ("members", "loans")})
     with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:

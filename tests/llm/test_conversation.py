@@ -57,28 +57,6 @@ def test_waits_double_up_to_the_longest_or_are_as_the_server_asks() -> None:
     assert waits == [4.0, 8.0, 3.0, 10.0]
 
 
-def test_a_weaker_form_costs_no_retry_and_is_remembered_once_it_worked() -> None:
-    refused = RequestFault("response_format is not supported", 400)
-    talker = speaker(retries=0)
-    found, bodies, _ = held(talker, FORMED, refused, refused, ModelReply('{"total": 3}'))
-    assert found.data == {"total": 3}
-    assert [body.get("response_format", {}).get("type") for body in bodies] == [
-        "json_schema",
-        "json_object",
-        None,
-    ]
-    _, bodies, _ = held(talker, FORMED, ModelReply('{"total": 3}'))
-    assert "response_format" not in bodies[0]
-
-
-def test_an_unusable_reply_gets_one_second_chance_and_both_are_counted() -> None:
-    found, bodies, _ = held(speaker(), FORMED, ModelReply('{"sum": 3}'), ModelReply('{"total": 3}'))
-    assert (found.data, found.usage.requests, found.usage.cost) == ({"total": 3}, 2, Decimal(2))
-    assert [message["role"] for message in bodies[1]["messages"]] == ["user", "assistant", "user"]
-    with pytest.raises(LLMReplyError, match=r"even when asked again.*It begins: 'none again'"):
-        held(speaker(), FORMED, ModelReply("none"), ModelReply("none\n again"))
-
-
 @pytest.mark.parametrize(
     ("reply", "request_", "error", "says"),
     [

@@ -17,7 +17,6 @@ from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, build_index
 from kgtable.index.substring import folded
-from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import (
     HybridRetriever,
     IndexlessRetriever,
@@ -69,18 +68,6 @@ def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
     assert found.trace["expanded"] == {}
     assert hybrid.retrieve("xyzzy", 3).triples == ()
     assert hybrid.nearest_tables("How many gold medals did Kenya win?", 3) == []
-
-
-def test_a_model_names_labels_and_orders_tables(
-    index: GraphIndex, store: EmbeddedStore, names: Namespaces
-) -> None:
-    llm = ScriptedLLM([{"labels": ["Kenya"]}, {"tables": [2]}])
-    found = HybridRetriever(store, names, index, llm=llm).retrieve("How many gold medals did Kenya win?", 5)
-    assert [request.stage for request in llm.requests] == ["labels", "rerank"]
-    assert found.trace["labels"] == ("kenya",)
-    assert found.trace["reranked"] == (found.tables[0].table,)
-    assert found.tables[0].table != "medals"
-    assert "reranking" in found.timings_ms
 
 
 @pytest.mark.parametrize("embedding", ["none", "words"])

@@ -45,35 +45,12 @@ def test_an_empty_graph_has_nothing_to_ask(empty: KnowledgeGraph) -> None:
     assert overview.classes(empty, {}, silent)["classes"] == []
 
 
-def test_tables_match_all_words_the_best_first(opened: KnowledgeGraph) -> None:
-    everything = table_list.tables(opened, listed(), silent)
-    assert [table["id"] for table in everything["tables"]] == list(opened.tables)
-    assert table_list.tables(opened, listed("halden nowhere"), silent)["total"] == 0
-    found = table_list.tables(opened, listed("HALDEN"), silent)["tables"]
-    assert found[0]["id"] == "halden-segments"
-    pages = [table_list.tables(opened, listed(offset=place, limit=1), silent)["tables"] for place in range(7)]
-    assert [table for page in pages for table in page] == everything["tables"]
-
-
 def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) -> None:
     found = overview.dataset(opened, {}, silent)
     assert opened.names.predicate_iri("hasPlanet") in found["properties"]
     assert found["properties"] == sorted(set(found["properties"]))
     assert found["prefixes"]["ex"] == opened.names.ex
     assert found["examples"][0]["query"]
-
-
-def test_units_are_called_what_people_call_them(opened: KnowledgeGraph) -> None:
-    said = {
-        unit["name"]: (unit["label"], unit["symbol"])
-        for unit in overview.unit_list(opened, {}, silent)["units"]
-    }
-    assert said["CCY_USD"] == ("US dollar", "$")
-    assert said["UNITLESS"] == ("Plain number", "")
-    assert said["KiloM"] == ("Kilometre", "km")
-    page = overview.unit_facts(opened, opened.names.prefixes["unit"] + "CCY_USD")
-    assert page is not None
-    assert (page["label"], page["symbol"]) == ("US dollar", "$")
 
 
 def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:

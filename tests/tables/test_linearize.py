@@ -193,11 +193,6 @@ def test_the_four_parts() -> None:
     )
 
 
-TABLE = hierarchical(
-    Context(heading=("Obligations", "Reconciliation"), before=("Before.",), after=("After.",))
-)
-
-
 @pytest.mark.parametrize("name", TableFormat)
 def test_every_format_writes_something_different(name: TableFormat) -> None:
     table = hierarchical(Context(heading=("A", "B"), before=("C",), after=("D",)))

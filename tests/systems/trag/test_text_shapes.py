@@ -15,7 +15,6 @@ from kgtable.errors import MissingExtraError
 from kgtable.systems.trag import table_features
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.table_features import (
-    FLAGS,
     PARTS_OF_SPEECH,
     SHAPE,
     TAGGER,
@@ -60,23 +59,6 @@ def test_without_spacy_words_alone_are_measured(monkeypatch: pytest.MonkeyPatch)
     assert shape.measure(TEXTS).shape == (3, len(SHAPE))
     with pytest.raises(MissingExtraError, match="en_core_web_sm"):
         installed_shape("en_core_web_sm")
-
-
-def test_without_a_model_the_tokens_of_spacy_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    spacy = pytest.importorskip("spacy")
-    monkeypatch.setattr(spacy.util, "get_installed_models", list)
-    shape = installed_shape()
-    assert shape.name == f"spaCy {spacy.__version__}, no model"
-    rows = shape.measure(TEXTS)
-    assert rows.shape == (3, 4 + len(FLAGS))
-    told = dict(zip(("tokens", "length", "headers", "words", *FLAGS), rows[0].tolist(), strict=True))
-    count = round(np.expm1(told["tokens"]))
-    assert count == 9  # GDP ( net ) of 2019 Total growth Port
-    assert told["like_num"] == pytest.approx(1 / count)
-    assert told["is_bracket"] == pytest.approx(2 / count)
-    assert told["headers"] == pytest.approx(np.log1p(2))
-    assert np.isfinite(rows).all()
-    assert (shape.measure(TEXTS) == rows).all()
 
 
 def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
