@@ -249,21 +249,6 @@ def test_a_model_without_endpoint_or_key_is_one_line(command: str, place: Path) 
         run(command, QUESTION, "--kg", place, "--base-url", server.base_url, "--model", "none")
 
 
-def test_json_ends_with_one_newline(place: Path) -> None:
-    for arguments in (
-        ["sparql", "SELECT * { ?s ?p ?o } LIMIT 1", "-f", "json"],
-        ["sparql", "ASK {}", "-f", "json"],
-        ["info", "--json"],
-        ["validate", "--json"],
-        ["ask", QUESTION, "--json"],
-        ["retrieve", QUESTION, "-f", "json"],
-        ["export", "-f", "jsonld", "-o", "-"],
-    ):
-        printed = run(*arguments, "--kg", place).stdout
-        json.loads(printed)
-        assert printed.endswith(("}\n", "]\n")), arguments
-
-
 def test_several_tables_as_one_csv_file_are_refused_with_a_next_step(place: Path) -> None:
     told = run("export", "--kg", place, "-o", "all.csv", code=2).stderr
     assert "Error: all.csv cannot hold 2 tables: a CSV file holds one." in told

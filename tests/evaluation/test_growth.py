@@ -10,7 +10,6 @@ import pytest
 
 import kgtable
 from kgtable.config import Settings
-from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, check_benchmark
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes, systems
@@ -78,13 +77,6 @@ def test_gold_is_there_and_answers_are_those_of_the_rows(
     rows = [row for row in table[1:] if row[places["Order status"]] == "Returned to warehouse"]
     assert counted.answers == (str(len(rows)),)
     assert counted.extra["values"] == [["orders-20", places["Order status"], "Returned to warehouse"]]
-
-
-@pytest.mark.parametrize("size", [5, 4_000])
-def test_a_size_that_cannot_be_made_is_refused(size: int, tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match="cannot be made"):
-        growth_benchmark(tmp_path / "out", [20, size])
-    assert not (tmp_path / "out").exists()
 
 
 def test_prompts_texts_and_recall_are_told_by_size(measured: Run) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from kgtable.errors import StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.records import Record
 from kgtable.evaluation.report import (
     bar_chart,
     line_chart,
@@ -18,7 +17,6 @@ from kgtable.evaluation.report import (
     write_report,
 )
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import System
 from tests.evaluation.test_summary import PLAN, RECORDS
 
 EVIL = "</script><script>x()</script>"
@@ -29,17 +27,6 @@ def data(page: str) -> list[dict[str, object]]:
     assert found
     value: list[dict[str, object]] = json.loads(found[1])
     return value
-
-
-def test_formats_and_retrievers_make_a_heat_map() -> None:
-    chosen = tuple(System(method, format) for method in ("bm25", "dense") for format in ("csv", "html"))
-    records = [
-        Record(system.name, "q1", scores={"recall@10": place / 4}) for place, system in enumerate(chosen)
-    ]
-    page = report_html(Run(replace(PLAN, systems=chosen), tuple(records)))
-    table = page[page.index("Recall@10 by format and retriever") :]
-    shown = re.findall(r'class="heat"[^>]*>([\d.]+)<', table)
-    assert shown == ["0.000", "0.500", "0.250", "0.750"]
 
 
 def test_text_of_all_kinds_cannot_leave_its_place() -> None:

@@ -3,13 +3,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from kgtable.config import ModelEndpoint
-from kgtable.errors import LLMReplyError
-from kgtable.llm.conversation import ModelReply, Outcome, Pause, RetryPolicy, Send, Speaker, understand
+from kgtable.llm.conversation import ModelReply, Outcome, Pause, RetryPolicy, Send, Speaker
 from kgtable.llm.protocol import ChatDialect, Completion, Request, RequestFault
-from kgtable.llm.repair import ReplyFault
 
 SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
 PLAIN = Request(({"role": "user", "content": "Say."},))
@@ -55,21 +51,3 @@ def test_waits_double_up_to_the_longest_or_are_as_the_server_asks() -> None:
         speaker(retries=5, pause=4.0, longest_pause=10.0), PLAIN, busy, busy, asks, busy, ModelReply("x")
     )
     assert waits == [4.0, 8.0, 3.0, 10.0]
-
-
-@pytest.mark.parametrize(
-    ("reply", "request_", "error", "says"),
-    [
-        (ModelReply("", refusal="No <b>."), PLAIN, LLMReplyError, "refused to answer: No <b>"),
-        (ModelReply("x", "content_filter"), PLAIN, LLMReplyError, "content filter"),
-        (ModelReply("", "length"), PLAIN, ReplyFault, "empty"),
-        (ModelReply("half a sen", "length"), PLAIN, ReplyFault, "cut off"),
-        (ModelReply('{"total": 1', "length"), FORMED, ReplyFault, "cut off"),
-        (ModelReply("[1]"), FORMED, ReplyFault, "no JSON object"),
-    ],
-)
-def test_replies_that_cannot_be_used(
-    reply: ModelReply, request_: Request, error: type[Exception], says: str
-) -> None:
-    with pytest.raises(error, match=says):
-        understand(reply, request_)

@@ -92,12 +92,7 @@ def test_an_id_wins_over_a_pattern() -> None:
             "decisions.csv, line 2, column 'header rows': table 'sales' has no row 99",
         ),
         (("sales", "2", "regon", "", "", "", "", ""), "has no column 'regon'. Did you mean region?"),
-        (
-            ("sales", "2", "regon", "", "", "", "", ""),
-            "decisions.csv, line 2, column 'label column': table 'sales' has no column",
-        ),
         (("sales", "2", "", "9", "", "", "", ""), "line 2, column 'skip rows': table 'sales' has no row 9"),
-        (("sales", "2", "", "", "7", "", "", ""), "line 2, column 'note rows': table 'sales' has no row 7"),
         (
             ("sales", "2", "", "2", "", "", "", ""),
             "line 2, column 'skip rows': row 2 of table 'sales' is one of its header rows",
@@ -105,14 +100,6 @@ def test_an_id_wins_over_a_pattern() -> None:
         (
             ("sales", "2", "", "3-5", "", "", "", ""),
             "decisions.csv, line 2, column 'skip rows': this leaves table 'sales' no row of data",
-        ),
-        (
-            ("sales", "2", "", "", "3-5", "", "", ""),
-            "decisions.csv, line 2, column 'note rows': this leaves table 'sales' no row of data",
-        ),
-        (
-            ("sales", "1-5", "", "", "", "", "", ""),
-            "decisions.csv, line 2, column 'header rows': this leaves table 'sales' no row of data",
         ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],

@@ -103,18 +103,6 @@ def test_an_iri_leads_to_its_page_and_its_table(browser: Browser) -> None:
     assert browser.wait(lambda: browser.all(".lit"))[0].text == "812,400"
 
 
-def test_colours_are_chosen_and_remembered(browser: Browser) -> None:
-    browser.open("/")
-    background = browser.script("getComputedStyle(document.body).backgroundColor")
-    browser.find("#theme").click()
-    browser.find("#theme").click()
-    assert browser.script("document.documentElement.dataset.theme") == "dark"
-    assert browser.script("getComputedStyle(document.body).backgroundColor") != background
-    browser.open("/tables")
-    assert browser.script("document.documentElement.dataset.theme") == "dark"
-    browser.find("#theme").click()
-
-
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: int, dark: bool) -> None:
