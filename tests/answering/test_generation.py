@@ -311,3 +311,7 @@ def test_the_answer_is_passed_on_however_the_reply_is_cut(
     for start in range(0, len(text), size):
         stream(text[start : start + size])
     assert "".join(said) == answer
+
+
+def test_a_very_long_run_of_signs_is_no_burden() -> None:
+    assert len(fence("=" * 5_000_000)) == 5_000_001

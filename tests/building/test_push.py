@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.building.engines import push
+from kgtable.building.engines import PushRecord, push
 from kgtable.errors import RemoteStoreError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
@@ -157,3 +157,15 @@ def test_an_engine_that_was_emptied_gets_everything(graph: kgtable.KnowledgeGrap
     store.sent.clear()
     pushed(graph, store)
     assert len(store.sent) == TABLES + 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"url": "x", "graphs": {}}', '{"graphs": 3}', "\x00"])
+def test_a_damaged_record_is_no_record(text: str, tmp_path: Path) -> None:
+    record = PushRecord(tmp_path, "http://e/")
+    record.sent["a"] = "b"
+    record.save()
+    (path,) = (tmp_path / "pushed").iterdir()
+    assert PushRecord(tmp_path, "http://e/").sent == {"a": "b"}
+    assert PushRecord(tmp_path, "http://other/").sent == {}
+    path.write_text(text, encoding="utf-8")
+    assert PushRecord(tmp_path, "http://e/").sent == {}

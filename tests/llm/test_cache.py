@@ -112,3 +112,9 @@ def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
         list(pool.map(lambda n: trace.write(ENDPOINT, str(n), {}, ModelReply("x" * 5_000), 0), range(40)))
     lines = trace.path.read_text(encoding="utf-8").splitlines()
     assert sorted(int(json.loads(line)["stage"]) for line in lines) == list(range(40))
+
+
+def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "t.jsonl")
+    trace.write(ENDPOINT, "answer", {}, ModelReply("a\ud800"), 0)
+    assert json.loads(trace.path.read_text(encoding="utf-8"))["reply"]["text"] == "a\ud800"

@@ -7,9 +7,7 @@ from kgtable.config import ModelEndpoint
 from kgtable.llm.conversation import ModelReply, Outcome, Pause, RetryPolicy, Send, Speaker
 from kgtable.llm.protocol import ChatDialect, Completion, Request, RequestFault
 
-SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
 PLAIN = Request(({"role": "user", "content": "Say."},))
-FORMED = Request(({"role": "user", "content": "Add."},), schema=SCHEMA)
 
 
 def speaker(**policy: Any) -> Speaker:

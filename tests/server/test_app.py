@@ -86,3 +86,12 @@ def test_problems_are_pages_for_people_and_json_for_programs(exploring: Running)
     refused = exploring.client.post("/health")
     assert refused.status_code == 405
     assert "GET" in refused.headers["allow"]
+
+
+def test_requests_are_counted_and_logged_without_tokens(reading: Running) -> None:
+    reading.client.get("/nowhere?token=a-secret&x=1")
+    reading.client.get("/metrics")
+    text = reading.client.get("/metrics").text
+    assert 'kgtable_requests_total{route="site",status="404"}' in text
+    assert 'route="metrics",status="200"' in text
+    assert "a-secret" not in reading.log.getvalue()

@@ -124,3 +124,7 @@ def test_real_tables_are_read_exactly(name: str) -> None:
 @given(st.integers(0, 2_000_000), st.integers(0, 16_383))
 def test_spreadsheet_reference_agrees_with_openpyxl(row: int, column: int) -> None:
     assert spreadsheet_reference(row, column) == f"{get_column_letter(column + 1)}{row + 1}"
+
+
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"title": "a\\ud800b"}')[0].title == "a\ufffdb"

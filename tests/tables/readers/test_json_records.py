@@ -110,3 +110,7 @@ def test_any_bytes_give_grids_or_a_table_error(tmp_path: Path, content: bytes, n
         read_all(tmp_path / name, b'[{"a":' + content)
     except TableError:
         return
+
+
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    assert read_one(tmp_path / "t.json", '[{"a\\ud800": "\\udfff"}]').rows == (("a\ufffd",), ("\ufffd",))
