@@ -4,6 +4,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import pytest
+
+import kgtable
+import kgtable.integrations.pandas_accessor
 
 PORTS = pd.DataFrame(
     {
@@ -40,3 +44,9 @@ def test_levels_of_columns_and_the_index_are_kept(tmp_path: Path) -> None:
         assert [column.name for column in table.table.columns] == ["Port", "2023 Weight", "2023 Fees"]
         assert table.to_frame().values.tolist() == [["Norrvik", "1", "2"], ["Tern Bay", "3", "4"]]
     assert (tmp_path / "graph").exists()
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b"])
+def test_the_name_is_that_of_a_table(name: str) -> None:
+    with pytest.raises(kgtable.ArgumentError, match="plain name"):
+        PORTS.kg.to_graph(name=name)

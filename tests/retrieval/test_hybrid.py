@@ -146,28 +146,28 @@ def test_both_ways_find_the_same_for_any_labels(
 
 @pytest.mark.benchmarks
 def test_both_ways_find_the_same_on_a_benchmark(tmp_path: Path) -> None:
-    """A sample of its tables, all of its questions: several hundred."""
+    """A sample of its tables and of its questions: several hundred cells are led to."""
     folder = BENCHMARKS / "finqa"
     if not folder.is_dir():
         pytest.skip("the benchmark folder is absent")
     tables = tmp_path / "tables"
     tables.mkdir()
     for number, path in enumerate(sorted((folder / "tables").glob("*.csv"))):
-        if number % 8 == 0:
+        if number % 16 == 0:
             (tables / path.name).symlink_to(path)
     generation = build(tables, tmp_path / "kg", "none")
     names = Namespaces(generation.base)
     index = GraphIndex(generation.index_path)
     store = EmbeddedStore(generation.store_path, names.prefixes)
     lines = (folder / "questions.dev.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [extract_labels(json.loads(line)["question"], index) for line in lines[::2]]
+    questions = [extract_labels(json.loads(line)["question"], index) for line in lines[::4]]
     cells = containing_cells(sorted({label for labels in questions for label in labels}), store, names)
     found = 0
     for labels in questions:
         expected = {tuple(address) for label in labels for address in cells[label]}
         assert by_index(labels, index) == expected, labels
         found += bool(expected)
-    assert found > 400
+    assert found > 200
 
 
 def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> None:
