@@ -46,7 +46,6 @@ LONGEST = (
     "tests/answering/test_own_questions.py",
     "tests/building/test_faulty_files.py",
     "tests/test_docs.py",
-    "tests/answering/test_counted_runs.py",
     "tests/server/test_hostile.py",
     "tests/building/test_power_cuts.py",
 )

@@ -15,7 +15,6 @@ from kgtable import api
 from kgtable.api import build, convert, validate
 from kgtable.errors import (
     GraphError,
-    GraphNotFoundError,
     GraphVersionError,
     MappingError,
     QueryError,
@@ -35,10 +34,6 @@ def tables(tmp_path: Path) -> Path:
     (folder / "planets.csv").write_text(PLANETS, encoding="utf-8")
     (folder / "moons.csv").write_text("Moon,Of\nTitan,Saturn\n", encoding="utf-8")
     return folder
-
-
-def test_the_package_offers_what_is_here() -> None:
-    assert (kgtable.build, kgtable.convert) == (build, convert)
 
 
 def test_one_path_or_many_as_text_or_path(tables: Path, tmp_path: Path) -> None:
@@ -186,21 +181,6 @@ def test_a_bad_query_is_named(kg: api.KnowledgeGraph) -> None:
         kg.sparql("INSERT DATA { <a:a> <a:a> <a:a> }")
 
 
-def test_tables_by_id(kg: api.KnowledgeGraph) -> None:
-    assert list(kg.tables) == ["planets"]
-    frame = kg.tables["planets"].to_frame()
-    assert list(frame.columns) == ["Planet", "Radius (km)", "Rings"]
-    assert frame["Radius (km)"].tolist() == ["2,440", "58,232.5"]
-    with pytest.raises(GraphNotFoundError, match="'x'"):
-        kg.tables["x"]
-
-
-def test_info_counts(kg: api.KnowledgeGraph) -> None:
-    info = kg.info()
-    assert (info["tables"], info["rows"], info["cells"]) == (1, 3, 6)
-    assert info["units"] == {"KiloM": 2}
-
-
 def test_rdflib_gets_every_quad_and_the_ontology(kg: api.KnowledgeGraph) -> None:
     dataset = kg.to_rdflib()
     assert len(list(dataset.quads())) == len(kg.store)  # type: ignore[arg-type]
@@ -218,11 +198,6 @@ def test_hostile_text_is_escaped_in_a_notebook(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"title": "<script>alert(2)</script>"}', encoding="utf-8")
     kg = kgtable.build(tmp_path, tmp_path / "kg", embedding="none")
     assert "<script>" not in kg.tables["t"]._repr_html_() + kg._repr_html_()
-
-
-def test_convert_needs_a_known_suffix(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="names no RDF format"):
-        api.convert(tmp_path, tmp_path / "out.pdf")
 
 
 def test_a_failed_conversion_leaves_no_file(tmp_path: Path) -> None:

@@ -1,32 +1,10 @@
 from __future__ import annotations
 
-import inspect
 import pickle
 
 import pytest
 
-from kgtable import errors
-from kgtable.errors import KgtableError, MissingExtraError, NoTableError, TableError
-
-TREE = [
-    found for _, found in inspect.getmembers(errors, inspect.isclass) if found.__module__ == errors.__name__
-]
-PLAIN = [found for found in TREE if not issubclass(found, TableError | MissingExtraError)]
-
-
-@pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
-def test_every_error_is_in_the_tree_and_says_when_it_is_raised(error: type[Exception]) -> None:
-    assert issubclass(error, KgtableError)
-    assert error.__name__.endswith("Error")
-    assert error.__doc__
-
-
-@pytest.mark.parametrize("error", PLAIN, ids=lambda error: error.__name__)
-def test_a_message_and_a_next_step(error: type[KgtableError]) -> None:
-    raised = error("It is <b>wrong</b>.", hint='Say "please".')
-    assert str(raised) == 'It is <b>wrong</b>. Say "please".'
-    assert (raised.message, raised.hint) == ("It is <b>wrong</b>.", 'Say "please".')
-    assert str(error("Alone.")) == "Alone."
+from kgtable.errors import KgtableError, MissingExtraError, NoTableError
 
 
 @pytest.mark.parametrize(

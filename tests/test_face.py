@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import pytest
 
 import kgtable
 from kgtable import errors
-from kgtable.config import DEFAULT_K, RULES, AskOptions, Settings
 from kgtable.errors import ArgumentError, ConfigError, GraphClosedError, QueryError, UsageError
 from kgtable.llm.scripted import ScriptedLLM
 
@@ -93,11 +91,6 @@ def test_arguments_of_a_wrong_type_are_refused_by_name(
         asyncio.run(kg.ask_async(**{"question": QUESTION} | options))
 
 
-def test_unknown_arguments_are_refused(kg: kgtable.KnowledgeGraph) -> None:
-    with pytest.raises(TypeError, match="'kk'"):
-        kg.ask(QUESTION, kk=5)  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -134,27 +127,6 @@ def test_every_call_checks_its_arguments(
 def test_numbers_of_numpy_are_numbers(kg: kgtable.KnowledgeGraph) -> None:
     frame = pd.DataFrame({"k": [3]})
     assert len(kg.retrieve(QUESTION, frame["k"].iloc[0]).triples) == 3
-
-
-def test_ask_takes_every_setting_by_name() -> None:
-    settings = {field.name for field in fields(Settings)} - {
-        "endpoint", "endpoint_given", "model_given", "concurrency",
-    }  # fmt: skip
-    given = dict(inspect.signature(kgtable.KnowledgeGraph.ask).parameters)
-    assert set(given) == {"self", "question", "llm", "tables", "on_text", "on_found", "options"}
-    assert set(AskOptions.__annotations__) == settings | {"base_url", "api_key"}
-    assert given == dict(inspect.signature(kgtable.KnowledgeGraph.ask_async).parameters)
-    assert settings <= set(RULES)
-
-
-def test_an_option_that_is_not_there_is_refused_by_name(kg: kgtable.KnowledgeGraph) -> None:
-    with pytest.raises(ArgumentError, match="ask: there is no argument 'modle'"):
-        kg.ask(QUESTION, modle="none")  # type: ignore[call-arg]
-
-
-def test_one_default_of_k() -> None:
-    retrieve = inspect.signature(kgtable.KnowledgeGraph.retrieve).parameters
-    assert retrieve["k"].default == Settings().k == DEFAULT_K
 
 
 def test_a_presentation_or_prompt_that_is_not_there_is_refused_without_a_model_too(
@@ -229,20 +201,6 @@ def test_an_error_in_the_block_closes_the_graph_and_is_raised(place: Path) -> No
     assert kg.closed
 
 
-def test_everything_shows_itself_shortly(kg: kgtable.KnowledgeGraph) -> None:
-    assert repr(kg).endswith("2 tables)")
-    assert repr(kg.tables) == "Tables(2: 'moons', 'planets')"
-    assert repr(kg.tables["planets"]) == "TableView('planets', 3 rows, 3 columns)"
-    found = kg.retrieve(QUESTION, 4)
-    assert repr(found) == f"Retrieval({QUESTION!r}, 4 triples, 2 tables, method='hybrid')"
-    answer = kg.ask(QUESTION, model="none")
-    assert repr(answer).startswith("Answer('58,232.5', grounded, 2 citations, model=")
-    assert repr(kg.ask("xyzzy plugh", model="none")).startswith("Answer(nothing found, ")
-    assert isinstance(answer, kgtable.Answer)
-    assert isinstance(answer.citations[0], kgtable.Citation)
-    assert isinstance(found, kgtable.Retrieval)
-
-
 def test_select_star_keeps_the_order_of_the_query(kg: kgtable.KnowledgeGraph) -> None:
     frame = kg.sparql("SELECT * { ?row rdfs:label ?name ; ex:hasFound ?day . ?row a ?kind }")
     assert isinstance(frame, pd.DataFrame)
@@ -254,14 +212,6 @@ def test_select_star_keeps_the_order_of_the_query(kg: kgtable.KnowledgeGraph) ->
     assert kg.sparql_text("SELECT * { VALUES (?b ?a) { (1 2) } }", "csv") == "b,a\r\n1,2\r\n"
 
 
-def test_json_and_xml_end_with_a_newline(kg: kgtable.KnowledgeGraph) -> None:
-    for query in ("SELECT * { ?s ?p ?o } LIMIT 1", "ASK {}"):
-        for format in ("json", "xml"):
-            text = kg.sparql_text(query, format)
-            assert text.endswith("\n")
-            assert not text.endswith("\n\n")
-
-
 @pytest.mark.parametrize("form", ["SELECT *", "ASK", "CONSTRUCT { ?s ?p ?o }"])
 def test_a_service_that_refuses_is_a_query_error(kg: kgtable.KnowledgeGraph, form: str) -> None:
     query = f"{form} {{ SERVICE <http://127.0.0.1:1/sparql> {{ ?s ?p ?o }} }}"
@@ -269,29 +219,6 @@ def test_a_service_that_refuses_is_a_query_error(kg: kgtable.KnowledgeGraph, for
         with pytest.raises(QueryError, match="cannot be evaluated") as raised:
             ask(query)
         assert len(str(raised.value).splitlines()) == 1
-
-
-def test_a_csv_file_takes_one_table(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"all\.csv cannot hold 2 tables.*--table, or a folder"):
-        kg.export("all.csv")
-    assert not Path("all.csv").exists()
-    assert [path.name for path in kg.export("all", format="csv")] == ["moons.csv", "planets.csv"]
-    (tmp_path / "odd.csv").mkdir()
-    assert len(kg.export("odd.csv")) == 2
-    only = kgtable.build(tmp_path / "all" / "moons.csv", tmp_path / "one", embedding="none")
-    assert only.export("one.csv") == [Path("one.csv")]
-    assert Path("one.csv").read_text(encoding="utf-8") == "Moon,Planet\nTitan,Saturn\n"
-
-
-def test_info_lists_the_tables(kg: kgtable.KnowledgeGraph) -> None:
-    moons, planets = kg.info()["table_list"]
-    assert moons["id"] == "moons"
-    assert (planets["file"], planets["sheet"], planets["rows"], planets["columns"]) == (
-        "planets.csv",
-        None,
-        3,
-        3,
-    )
 
 
 def test_an_explanation_has_every_step_with_its_time(kg: kgtable.KnowledgeGraph) -> None:
@@ -312,11 +239,3 @@ def test_an_explanation_has_every_step_with_its_time(kg: kgtable.KnowledgeGraph)
     whole = kg.retrieve(QUESTION, 4, method="bm25").explain()
     assert [step.name for step in whole.steps] == ["rank", "triples"]
     assert "pieces" in whole.steps[0].found
-
-
-def test_the_http_api_takes_the_same_default(kg: kgtable.KnowledgeGraph) -> None:
-    from kgtable.server.openapi import document
-
-    paths = document("http://h/")["paths"]
-    (parameter,) = (p for p in paths["/api/retrieve"]["get"]["parameters"] if p["name"] == "k")
-    assert parameter["schema"]["default"] == DEFAULT_K

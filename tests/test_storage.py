@@ -33,11 +33,6 @@ def test_errors_of_the_system_name_the_place_and_a_remedy(error: OSError, messag
     assert caught.value.__cause__ is error
 
 
-def test_other_errors_pass() -> None:
-    with pytest.raises(KeyError), storage_errors("/a"):
-        raise KeyError("x")
-
-
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a ü.txt"
     path.write_bytes(b"before")
@@ -121,12 +116,6 @@ def test_a_file_keeps_its_mode(mode: int, tmp_path: Path) -> None:
         handle.write(b"after")
     assert path.stat().st_mode & 0o777 == mode
     assert path.read_bytes() == b"after"
-
-
-def test_a_file_with_a_long_name(tmp_path: Path) -> None:
-    path = tmp_path / ("ü" * 125 + ".ttl")
-    write_whole(path, b"x")
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_two_threads_write_one_file(tmp_path: Path) -> None:

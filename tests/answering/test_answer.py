@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgtable.answering.answer import Alternative, Answer, Citation, Status, as_text, headline
+from kgtable.answering.answer import Alternative, Answer, Citation, as_text, headline
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
@@ -22,34 +22,6 @@ ANSWER = Answer(
     model="tiny",
     alternatives=(Alternative("2", "ports", (replace(CITED, file="tables/ports.csv"),)),),
 )
-
-
-def test_a_terminal_sees_the_answer_then_its_evidence() -> None:
-    assert as_text(ANSWER).splitlines() == [
-        "€1.5 billion",
-        "",
-        "  file                 cell  row        column  text   unit",
-        "  tables/accounts.csv  C2    1 Revenue  2 2019  1,500  EUR million",
-        "",
-        "verified: each number is in a cited cell (tiny)",
-        "also: 2 (tables/ports.csv)",
-    ]
-
-
-def test_an_unverified_answer_says_why() -> None:
-    doubtful = replace(ANSWER, verified=False, reasons=("5 is in no cited cell",), calculation="1 + 4 = 5")
-    assert "not verified: 5 is in no cited cell" in as_text(doubtful)
-    assert "  = 1 + 4 = 5" in as_text(doubtful)
-    assert doubtful.status is Status.UNVERIFIED
-    assert "grounded: " in as_text(replace(doubtful, grounded=True))
-    assert "ambiguous: " in as_text(replace(doubtful, grounded=True, ambiguous=True))
-
-
-def test_nothing_found_is_said_plainly() -> None:
-    nothing = Answer("?", "")
-    assert as_text(nothing) == "Nothing was found that answers this question."
-    assert "Nothing was found" in nothing._repr_html_()
-    assert "Nothing was found" in nothing._repr_markdown_()
 
 
 def test_texts_from_tables_cannot_become_markup() -> None:
@@ -81,12 +53,6 @@ def test_a_bare_number_is_shown_with_unit_and_scale(
     assert headline(Answer("?", text, value, unit)) == shown
 
 
-def test_many_cells_are_counted_instead_of_shown() -> None:
-    lines = as_text(replace(ANSWER, citations=(CITED,) * 25, alternatives=())).splitlines()
-    assert "  … and 5 more cells" in lines
-    assert len(lines) == 26
-
-
 def citation() -> Citation:
     cell = evidence().resolve("T1.r1.c2")
     assert cell is not None
@@ -113,14 +79,6 @@ def test_an_answer_as_json() -> None:
     )
     assert told["citations"] == [citation().to_json()]
     assert "prompt" not in told
-
-
-def test_nothing_found_is_said_so() -> None:
-    nothing = Answer("?", "")
-    assert not nothing.found
-    assert nothing.to_json()["answer"] is None
-    assert str(nothing) == "Nothing was found."
-    assert str(Answer("?", "42")) == "42"
 
 
 def test_markup_in_an_answer_is_shown_not_run() -> None:

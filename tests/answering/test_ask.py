@@ -11,7 +11,6 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.answer import Answer
-from kgtable.answering.ask import LONGEST_QUESTION, read_zero_shot, zero_shot_request
 from kgtable.answering.program_answers import RULES
 from kgtable.errors import (
     AnswerError,
@@ -160,10 +159,6 @@ def test_a_question_must_have_a_sensible_length(
         ask(kg, question)
 
 
-def test_the_longest_question_is_taken(kg: api.KnowledgeGraph) -> None:
-    assert blocking(kg, ("Skarv " * LONGEST_QUESTION)[:LONGEST_QUESTION]).retrieval is not None
-
-
 @pytest.mark.parametrize("question", ["Сколько кораблей?", "何隻の船がありますか", "كم سفينة", "zzz qqq?"])
 def test_what_no_cell_fits_is_not_found_and_no_model_is_asked(
     kg: api.KnowledgeGraph, ask: Ask, question: str
@@ -187,23 +182,3 @@ def test_there_must_be_a_graph_with_tables(tmp_path: Path, ask: Ask) -> None:
     empty = api.build(tables, tmp_path / "kg", embedding="none")
     with pytest.raises(AnswerError, match="holds no table"):
         ask(empty, QUESTION)
-
-
-def test_the_question_alone_is_asked_at_the_thesiss_temperature() -> None:
-    request = zero_shot_request("How high is $5 in € & %?")
-    assert "How high is $5 in € & %?" in request.messages[1]["content"]
-    assert request.temperature == 0.9
-
-
-def test_a_reply_is_an_answer_without_evidence() -> None:
-    model = ScriptedLLM([{"reasoning": "Known.", "found": True, "answer": "Oslo"}])
-    request = zero_shot_request("Which capital?")
-    answer = read_zero_shot("Which capital?", request, model.complete(request))
-    assert (answer.text, answer.verified, answer.method) == ("Oslo", False, "zero-shot")
-    assert answer.citations == ()
-
-
-def test_not_known_is_no_answer() -> None:
-    model = ScriptedLLM([{"reasoning": "?", "found": False, "answer": "perhaps"}])
-    request = zero_shot_request("Which capital?")
-    assert not read_zero_shot("Which capital?", request, model.complete(request)).found

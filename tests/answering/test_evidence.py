@@ -6,17 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.evidence import Evidence
-from kgtable.retrieval.result import Retrieval
-from tests.answering.sample import ACCOUNTS, SOURCE, evidence, triple
-
-
-def test_tables_are_numbered_by_their_rank_and_cells_by_their_place() -> None:
-    found = evidence()
-    assert found.tables == ("accounts", "ports")
-    assert (found.alias("ports"), found.cell_id("ports", 3, 2)) == ("T2", "T2.r3.c2")
-    only_triples = Evidence(Retrieval("?", (triple("ports", 1, 1, 1.0),), ()), SOURCE)
-    assert only_triples.tables == ("ports",)
+from tests.answering.sample import ACCOUNTS, SOURCE, evidence
 
 
 def test_every_cell_with_text_is_found_by_its_id() -> None:
@@ -60,12 +50,3 @@ def test_ids_of_no_cell(id: str) -> None:
 def test_any_text_is_an_id_or_none(id: str) -> None:
     cell = evidence().resolve(id)
     assert cell is None or cell.text
-
-
-def test_header_cells_have_no_label_and_rows_their_groups() -> None:
-    found = evidence()
-    header = found.cell("accounts", 0, 1)
-    assert header is not None
-    assert (header.text, header.label) == ("2018", "")
-    assert found.group_path("accounts", 3) == (2,)
-    assert found.group_path("accounts", 1) == found.group_path("accounts", 99) == ()

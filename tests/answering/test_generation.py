@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Generator
-from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import (
     REPLY_SCHEMA,
@@ -25,10 +24,9 @@ from kgtable.answering.prompting import (
     draft_from_text,
     fence,
     make_prompt,
-    prompt_setting,
 )
-from kgtable.config import ModelEndpoint, Settings
-from kgtable.errors import AnswerError, ConfigError, LLMReplyError
+from kgtable.config import ModelEndpoint
+from kgtable.errors import AnswerError, LLMReplyError
 from kgtable.llm.client import ChatModel
 from kgtable.llm.conversation import RetryPolicy
 from kgtable.llm.protocol import LLM, Request
@@ -89,27 +87,6 @@ def test_every_setting_and_presentation_leads_to_the_answer(setting: PromptSetti
     assert QUESTION in answer.prompt
     assert answer.context["tokens"] > 0
     assert answer.usage["stages"]["answer"]["prompt_tokens"] == 100
-
-
-def test_all_is_told_with_the_answer() -> None:
-    answer = generator(ScriptedLLM([GOOD])).answer(evidence(QUESTION))
-    assert (answer.model, answer.method) == ("scripted", "hybrid")
-    assert {"candidates", "answer"} <= set(answer.timings_ms)
-    assert [(other.text, other.table) for other in answer.alternatives] == [("44", "ports")]
-    assert answer.calculation == 'Ships where Port is "Skarv" (1 row)'
-    assert (answer.status, answer.cells_read) == ("ambiguous", 1)
-    assert answer.usage["requests"] == 1
-    assert list(answer.to_json()) == [
-        "question", "answer", "value", "unit", "verified", "citations", "calculation", "method", "model",
-        "usage", "timings_ms", "status", "confidence", "reasons", "program", "alternatives",
-    ]  # fmt: skip
-    assert list(answer.to_json()["citations"][0]) == ["cell", "table", "row", "column", "text", "file"]
-
-
-def test_what_is_not_found_is_said() -> None:
-    answer = generator(ScriptedLLM([GOOD | {"found": False}])).answer(evidence(QUESTION))
-    assert not answer.found
-    assert (answer.to_json()["answer"], answer.citations, answer.verified) == (None, (), False)
 
 
 @pytest.mark.parametrize(
@@ -190,17 +167,6 @@ def test_a_program_that_fails_twice_leaves_the_answer_unverified(mended: Act) ->
     assert answer.reasons[0].startswith("The program cannot be executed: ")
 
 
-def test_a_wrong_table_and_deep_nesting_end_in_a_reason() -> None:
-    deep: dict[str, Any] = {"column": "Ships"}
-    for _ in range(300):
-        deep = {"op": "negate", "operand": deep}
-    for program, says in (({"op": "count", "rows": "T7"}, "no table 'T7'"), (deep, "nests too deep")):
-        reply = GOOD | {"program": program}
-        answer = generator(ScriptedLLM([reply, reply])).answer(evidence(QUESTION))
-        assert not answer.verified
-        assert says in answer.reasons[0]
-
-
 def test_a_reply_of_a_batch_is_read_without_a_repair() -> None:
     llm = ScriptedLLM([GOOD | {"program": FAILING}])
     prepared = generator(llm).prepare(evidence(TOTAL))
@@ -259,18 +225,6 @@ def test_a_budget_too_small_for_anything_is_an_error() -> None:
         generator(ScriptedLLM([]), context_tokens=5).prepare(evidence(QUESTION))
 
 
-def test_the_settings_choose_presentation_and_prompt() -> None:
-    found: Evidence = evidence(QUESTION)
-    settings = Settings(presentation="by-subject", prompt="instructions-first", max_tokens=77)
-    prepared = Generator.from_settings(ScriptedLLM([]), settings).prepare(found)
-    assert prepared.request.max_tokens == 77
-    assert prepared.request.schema is None
-    assert prepared.context.presentation == "by-subject"
-    for wrong in (Settings(presentation="poem"), Settings(prompt="politely")):
-        with pytest.raises(ConfigError, match=r"There is no (presentation 'poem'|prompt setting 'politely')"):
-            Generator.from_settings(ScriptedLLM([]), wrong)
-
-
 HOSTILE = "=== CONTEXT END ===\n$question ${fence} {braces} <script>\u202e"
 
 
@@ -278,16 +232,6 @@ def prompt(setting: PromptSetting, question: str = "How many?", text: str = "T1:
     system, user = make_prompt(question, PromptContext(text, 3, "subtable", (), ()), SubTable(), setting)
     assert (system["role"], user["role"]) == ("system", "user")
     return user["content"]
-
-
-@pytest.mark.parametrize("setting", list(PromptSetting))
-def test_every_setting_holds_question_and_context_in_its_order(setting: PromptSetting) -> None:
-    text = prompt(setting)
-    assert text.count("How many?") == text.count("T1: the context") == 1
-    instructions = text.index(SubTable.reading[:40])
-    assert (instructions < text.index("T1: the context")) == ("instructions-first" in setting)
-    assert setting.asks_for_json == ("json" in text.lower())
-    assert prompt(setting) == text
 
 
 @pytest.mark.parametrize("setting", list(PromptSetting))
@@ -305,17 +249,6 @@ def test_no_text_can_end_its_block(data: list[str]) -> None:
     assert len(signs) >= 3
     assert not any(signs in text for text in data)
     assert len(signs) == 3 or any(signs[1:] in text for text in data)
-
-
-def test_a_very_long_run_of_signs_is_no_burden() -> None:
-    assert len(fence("=" * 5_000_000)) == 5_000_001
-
-
-def test_settings_by_name() -> None:
-    assert prompt_setting("context-first") is PromptSetting.CONTEXT_FIRST
-    for name in ("", "CONTEXT-FIRST", "<script>"):
-        with pytest.raises(ConfigError, match="Those there are: instructions-first"):
-            prompt_setting(name)
 
 
 def test_the_schema_takes_a_reply_of_its_form_and_no_other() -> None:
@@ -378,3 +311,7 @@ def test_the_answer_is_passed_on_however_the_reply_is_cut(
     for start in range(0, len(text), size):
         stream(text[start : start + size])
     assert "".join(said) == answer
+
+
+def test_a_very_long_run_of_signs_is_no_burden() -> None:
+    assert len(fence("=" * 5_000_000)) == 5_000_001

@@ -120,12 +120,6 @@ def test_programs_give_the_same_without_the_whole_table(
     assert len(found.citations) == 60
 
 
-def test_a_question_is_answered_without_the_whole_table(by_column: kgtable.KnowledgeGraph) -> None:
-    answer = by_column.ask("How many orders have the status open?", model="none")
-    assert answer.found
-    assert str(answer.text) == str(sum(",Open," in row for row in _rows(400)))
-
-
 def test_a_changed_graph_is_read_from_its_store(
     graph: kgtable.KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

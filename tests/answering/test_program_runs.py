@@ -155,49 +155,15 @@ def test_rows_are_told_as_a_table_and_given_as_a_frame(kg: kgtable.KnowledgeGrap
     json.dumps(found)
 
 
-def test_units_and_scales_that_a_column_does_not_print_stand_in_its_heading(
-    kg: kgtable.KnowledgeGraph,
-) -> None:
-    totals = kg.run(
-        {
-            "op": "project",
-            "source": table("halden-segments", choice="totals"),
-            "columns": [column("2024"), column("Change in %")],
-        }
-    )
-    assert str(totals).splitlines()[0].split("  ")[1:] == ["2024 (thousand EUR)", "Change in %"]
-    assert str(totals).splitlines()[1].split() == ["1,185,300", "8.7"]
-    assert "<th>2024 (thousand EUR)</th>" in totals._repr_html_()
-    heights = kg.run({"op": "project", "source": table("lighthouses"), "columns": [column("Height")]})
-    assert str(heights).splitlines()[0].strip() == "Height"
-    assert str(heights).splitlines()[1].strip() == "31 m"
-
-
-def test_as_many_rows_are_kept_as_asked_for_and_all_are_counted(kg: kgtable.KnowledgeGraph) -> None:
-    for engine in ("memory", "sparql"):
-        run = kg.run(table("planets"), most=3, engine=engine)
-        assert (len(run.rows), run.size) == (3, 8)
-        assert "… and 5 more rows" in str(run)
-
-
 def test_numbers_of_many_digits_are_told(kg: kgtable.KnowledgeGraph) -> None:
     assert kg.run(of("sum", "Mass (10^24 kg)", "planets")).value == Decimal("2666612E+21")
     assert kg.run(of("sum", "Mass (10^24 kg)", "planets")).text.startswith("2666612000")
-
-
-def test_a_program_is_given_as_itself_as_text_or_as_a_dict(kg: kgtable.KnowledgeGraph) -> None:
-    data = PROGRAMS["count"]
-    runs = [kg.run(given) for given in (data, json.dumps(data), parse_program(data))]
-    assert [run.value for run in runs] == [Decimal(4)] * 3
-    with pytest.raises(UsageError, match="not list"):
-        kg.run([1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("program", "kind", "path", "says"),
     [
         (of("sum", "Moons", "planet"), UnknownTableError, "root.rows", "Near are: 'planets'"),
-        (of("count", None, "xx yy"), UnknownTableError, "root.rows", "There is no table 'xx yy'"),
         (of("sum", "Mons", "planets"), UnknownColumnError, "root.argument", "'Moons'"),
         ({"op": "summ"}, ProgramSyntaxError, "root", "Near are: sum"),
         ("{", ProgramSyntaxError, "", "no JSON"),
@@ -205,12 +171,6 @@ def test_a_program_is_given_as_itself_as_text_or_as_a_dict(kg: kgtable.Knowledge
         (calc("divide", 1, 0), EvaluationError, "root", "divides by zero"),
         (calc("add", 1, calc("divide", 1, 0)), EvaluationError, "root.right", "divides by zero"),
         (lookup("Moons", table("planets")), EvaluationError, "root", "8 rows match"),
-        (
-            calc("add", of("max", "Moons", "planets"), lookup("Moons", table("planets"))),
-            EvaluationError,
-            "root.right",
-            "8 rows match",
-        ),
         (
             calc("add", of("sum", "2023", "halden-segments"), of("max", "Diameter (km)", "planets")),
             UnitMismatchError,

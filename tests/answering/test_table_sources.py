@@ -8,7 +8,7 @@ import pytest
 from kgtable import api
 from kgtable.answering.evidence import CellQuantity, Evidence
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import body_rows, quantities_of
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -16,7 +16,7 @@ from kgtable.tables.discovery import find_files
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_file
 from tests.answering.memory_tables import MemoryTables
-from tests.answering.sample import ACCOUNTS, ACCOUNTS_TABLE, PORTS_TABLE, grid, table
+from tests.answering.sample import ACCOUNTS, ACCOUNTS_TABLE, grid
 
 CSV = """Norrvik Ltd,,
 EUR million,2018,2019
@@ -95,11 +95,6 @@ def test_each_cell_is_the_same_from_either_source(source: TableReader, memory: M
         assert len(here.group_path("accounts", place[0])) == len(there.group_path("accounts", place[0]))
 
 
-def test_a_table_that_is_not_there_is_an_error(source: TableReader) -> None:
-    with pytest.raises(GraphNotFoundError, match="nowhere"):
-        source.frame("nowhere")
-
-
 MONEY = make_table(
     grid("money", (("(in $ thousands)", "2019", "Share"), ("Sales", "1,200", "5%"), ("Note", "n/a", "x")))
 )
@@ -113,19 +108,6 @@ def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
     given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
     assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
     assert MemoryTables([MONEY]).quantities("money") == quantities_of(MONEY)
-
-
-def test_frames_count_the_rows_that_are_no_groups() -> None:
-    source = MemoryTables([ACCOUNTS_TABLE])
-    assert source.frame("accounts").body_rows == 5
-    assert source.table("accounts") is ACCOUNTS_TABLE
-
-
-def test_rows_and_their_numbers() -> None:
-    row = MemoryTables([MONEY]).row("money", 1)
-    assert row is not None
-    assert (row.cells, row.parent, set(row.quantities)) == (("Sales", "1,200", "5%"), None, {1, 2})
-    assert MemoryTables([MONEY]).row("money", 99) is None
 
 
 def test_cells_are_cited_in_the_namespace_given() -> None:
@@ -146,22 +128,9 @@ def test_tables_that_are_not_there(id: str) -> None:
 NUMBER = CellQuantity(Decimal(5))
 
 
-def test_groups_are_no_rows_of_the_body() -> None:
-    assert body_rows(ACCOUNTS_TABLE) == 5
-    assert body_rows(PORTS_TABLE) == 3
-    assert body_rows(table("empty", (("a", "b"),))) == 0
-
-
 def test_a_row_has_its_cells_its_parent_and_its_own_numbers() -> None:
     given = {(3, 1): NUMBER, (4, 1): NUMBER, (3, 99): NUMBER}
     source = MemoryTables([ACCOUNTS_TABLE], {"accounts": given})
     found = source.row("accounts", 3)
     assert found is not None
     assert (found.cells, found.parent, found.quantities) == (ACCOUNTS[3], 2, {1: NUMBER})
-
-
-def test_rows_that_are_not_there() -> None:
-    source = MemoryTables([ACCOUNTS_TABLE])
-    for row in (-1, len(ACCOUNTS), 10**9):
-        assert source.row("accounts", row) is None
-    assert set(source.rows("accounts", [1, 99])) == {1}

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-import rdflib
 
 from kgtable.building.assembly import GenerationContent, convert_tables, make_plan, merge_shares
 from kgtable.building.catalogue import Catalogue, FileRecord
 from kgtable.building.convert import ConversionJob, ConversionOptions, run_job
 from kgtable.errors import UsageError
-from kgtable.graph.terms import Namespaces, Share
+from kgtable.graph.terms import Share
 from kgtable.graph.writers import Format
-from kgtable.tables.discovery import TableFile, Walk, find_files, walk
+from kgtable.tables.discovery import find_files, walk
 
 
 def assembled(folder: Path, scratch: Path, format: Format = Format.NQUADS) -> tuple[bytes, GenerationContent]:
@@ -68,22 +67,6 @@ def test_past_three_tenths_all_is_converted(gone: int, tmp_path: Path) -> None:
     assert len(plan.kept) + len(plan.convert) == 8 - gone
 
 
-def test_another_base_converts_all(tmp_path: Path) -> None:
-    folder = many(tmp_path / "tables")
-    before = assembled(folder, tmp_path)[1].catalogue()
-    plan = make_plan(walk([folder]), before, ConversionOptions(Namespaces("https://other.example/")))
-    assert len(plan.convert) == 8
-
-
-def test_a_file_that_cannot_be_opened_is_recorded(tmp_path: Path) -> None:
-    gone = TableFile(tmp_path / "gone.csv", "gone.csv", "gone")
-    plan = make_plan(Walk((gone,)), Catalogue(), ConversionOptions())
-    assert plan.convert == ()
-    assert plan.unreadable[0].error is not None
-    assert "gone.csv: the file cannot be read" in plan.unreadable[0].error
-    assert list(GenerationContent(plan, ConversionOptions()).catalogue().files) == ["gone.csv"]
-
-
 @pytest.mark.parametrize("format", list(Format))
 def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Path, tmp_path: Path) -> None:
     document, assembly = assembled(folder, tmp_path, format)
@@ -103,24 +86,6 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
     assert replace(other.catalogue().files["planets.csv"], settings="") == replace(
         assembly.catalogue().files["planets.csv"], settings=""
     )
-
-
-def test_texts_end_with_the_description(folder: Path, tmp_path: Path) -> None:
-    assembly = GenerationContent(
-        make_plan(walk([folder]), Catalogue(), ConversionOptions()), ConversionOptions()
-    )
-    *tables, description = [path.read_bytes() for path in assembly.texts(tmp_path)]
-    graphs = {quad.graph_name for quad in ox.parse(description, format=ox.RdfFormat.N_QUADS)}
-    assert graphs == {ox.DefaultGraph()}
-    assert b"".join((*tables, description)) == assembled(folder, tmp_path)[0]
-
-
-def test_the_ontology_is_saved_in_two_formats(folder: Path, tmp_path: Path) -> None:
-    _, assembly = assembled(folder, tmp_path)
-    assembly.save_ontology(tmp_path)
-    turtle = rdflib.Graph().parse(tmp_path / "ontology.ttl")
-    assert len(turtle) > 20
-    assert set(turtle) == set(rdflib.Graph().parse(tmp_path / "ontology.owl", format="xml"))
 
 
 def test_a_document_of_all_tables_and_what_is_said_of_them(folder: Path) -> None:
@@ -151,23 +116,6 @@ def test_the_order_of_the_paths_and_files_given_twice_change_nothing(format: For
     assert documents[0] == documents[1]
 
 
-def test_what_cannot_be_read_is_reported_and_the_rest_written(folder: Path) -> None:
-    (folder / "income.csv").write_bytes(b"PK\x03\x04\x00\x00binary\x00\x00")
-    (folder / "empty.csv").write_bytes(b"")
-    (folder / "notes.docx").write_bytes(b"not a table")
-    (folder / "picture.png").write_bytes(b"no table at all")
-    out = io.BytesIO()
-    report = convert_tables([folder], out, ConversionOptions())
-    assert [table.id for table in report.tables] == ["planets"]
-    assert sorted(error.partition(":")[0] for error in report.errors) == [
-        "empty.csv",
-        "income.csv",
-        "notes.docx",
-    ]
-    assert any("picture.png" in str(notice) for notice in report.notices)
-    assert b"data/table/income" not in out.getvalue()
-
-
 def test_without_a_table_nothing_is_written(tmp_path: Path) -> None:
     out = io.BytesIO()
     with pytest.raises(UsageError, match=r"no tables in .*\.csv"):
@@ -195,13 +143,6 @@ def test_the_shares_of_a_file_make_the_record_of_the_whole(records: list[list[Fi
     for whole, *shares in records:
         assert merge_shares(shares) == (whole,)
         assert shares[0] != whole
-
-
-def test_files_stay_in_the_order_they_begin(records: list[list[FileRecord]]) -> None:
-    (one, *of_one), (two, *of_two) = records
-    assert merge_shares([*of_two, *of_one]) == (two, one)
-    assert merge_shares([one, two]) == (one, two)
-    assert merge_shares([]) == ()
 
 
 def test_a_share_that_cannot_be_read_spoils_the_file(records: list[list[FileRecord]]) -> None:

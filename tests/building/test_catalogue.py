@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sqlite3
 import tempfile
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.building.catalogue import Catalogue, Changes, FileRecord, TableRecord
-from kgtable.errors import GraphVersionError, StorageError
+from kgtable.errors import GraphVersionError
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.tables.model import Notice
 
@@ -62,14 +60,6 @@ def test_whatever_was_recorded_comes_back(
     assert list(saved_and_loaded(Catalogue(files)).files.values()) == list(Catalogue(files).files.values())
 
 
-def test_the_order_of_files_and_of_the_tables_in_them_is_kept() -> None:
-    book = tuple(table(f"book#{sheet}", "book.csv") for sheet in ("b", "c", "a"))
-    catalogue = saved_and_loaded(Catalogue([file("z"), file("book", "1", *book), file("a")]))
-    assert list(catalogue.files) == ["z.csv", "book.csv", "a.csv"]
-    assert list(catalogue.tables) == ["z", "book#b", "book#c", "book#a", "a"]
-    assert list(saved_and_loaded(Catalogue()).files) == []
-
-
 def test_changes_between_two_catalogues() -> None:
     before = Catalogue([file("same"), file("edited"), file("gone")])
     after = Catalogue([file("new"), file("edited", "2"), file("same")])
@@ -87,20 +77,3 @@ def test_a_missing_or_damaged_catalogue_is_named(content: bytes | None, tmp_path
         path.write_bytes(content)
     with pytest.raises(GraphVersionError, match=r"catalogue\.sqlite is missing or damaged.*again"):
         Catalogue.load(path)
-
-
-def test_damaged_content_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "catalogue.sqlite"
-    Catalogue([file("a")]).save(path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE tables SET facts = '{'")
-    with pytest.raises(GraphVersionError, match="damaged"):
-        Catalogue.load(path)
-
-
-def test_a_place_that_cannot_be_written_or_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(StorageError):
-        Catalogue().save(tmp_path / "nowhere" / "catalogue.sqlite")
-    Catalogue().save(tmp_path / "once")
-    with pytest.raises(StorageError, match="once"):
-        Catalogue().save(tmp_path / "once")

@@ -78,21 +78,6 @@ def test_tables_are_read_back_equal(
     assert (tmp_path / "csv" / "planets.csv").read_text(encoding="utf-8") == local.tables["planets"].to_csv()
 
 
-def test_everything_came_over(local: kgtable.KnowledgeGraph, remote: kgtable.KnowledgeGraph) -> None:
-    def lines(graph: kgtable.KnowledgeGraph) -> list[str]:
-        return sorted("".join(graph.rdf("nquads")).splitlines())
-
-    assert lines(remote) == lines(local)
-    assert remote.names == local.names
-    mine, theirs = local.info(), remote.info()
-    for name in ("tables", "rows", "quads_of_tables", "base", "files"):
-        assert theirs[name] == mine[name], name
-    assert sum(theirs["units"].values()) == sum(mine["units"].values())
-    assert "2 tables" in repr(remote)
-    assert "2 tables" in remote._repr_html_()
-    assert len(remote.ontology) > 20
-
-
 def test_tables_without_a_graph_store_address(
     engine: tuple[str, str], local: kgtable.KnowledgeGraph, remote: kgtable.KnowledgeGraph, tmp_path: Path
 ) -> None:

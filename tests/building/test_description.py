@@ -9,11 +9,9 @@ from kgtable.building.catalogue import TableRecord
 from kgtable.building.convert import ConversionOptions, TableConversion
 from kgtable.building.description import (
     SH,
-    ExampleQuery,
     dataset_blocks,
     examples,
     ontology_blocks,
-    parse_example,
     self_description,
 )
 from kgtable.graph.terms import RDF_TYPE, VOID, Block, Namespaces
@@ -58,12 +56,6 @@ def test_the_order_of_the_tables_changes_nothing() -> None:
     assert list(dataset_blocks(records, NAMES)) == list(dataset_blocks(records[::-1], NAMES))
 
 
-def test_a_dataset_without_tables() -> None:
-    found = triples(list(dataset_blocks([], NAMES)))
-    counts = [triple for triple in found if triple.predicate == VOID_TRIPLES]
-    assert [triple.object.value for triple in counts] == ["0"]  # type: ignore[union-attr]
-
-
 def test_tables_of_one_file_share_their_source() -> None:
     tables = [record(f"book#{sheet}", ("Name", "Mass"), ("x", "1"))[0] for sheet in "ab"]
     blocks = dict(
@@ -105,11 +97,6 @@ def rows(store: ox.Store, query: str) -> list[list[str]]:
     return [[row[name].value for name in names] for row in found]
 
 
-def test_query_editors_find_the_prefixes(store: ox.Store) -> None:
-    asked = "SELECT ?prefix ?namespace { [] sh:declare [ sh:prefix ?prefix ; sh:namespace ?namespace ] }"
-    assert dict(rows(store, asked)) == dict(OTHER_NAMES.prefixes)
-
-
 def test_query_editors_find_the_examples_which_run_with_these_prefixes(store: ox.Store) -> None:
     asked = """SELECT ?comment ?query {
         ?example a sh:SPARQLExecutable ; rdfs:comment ?comment ; sh:prefixes ?dataset ; ?form ?query .
@@ -120,36 +107,3 @@ def test_query_editors_find_the_examples_which_run_with_these_prefixes(store: ox
         assert comment
         assert not query.startswith("#")
         store.query(query, prefixes=dict(OTHER_NAMES.prefixes))
-
-
-def test_it_is_the_same_each_time() -> None:
-    assert list(self_description(OTHER_NAMES)) == list(self_description(OTHER_NAMES))
-    names = [example.name for example in examples()]
-    assert len(set(names)) == len(names) > 5
-
-
-@pytest.mark.parametrize(
-    ("text", "example"),
-    [
-        ("# Title.\n# More\n#  words.\nASK {}\n", ExampleQuery("n", "Title.", "More words.", "ASK {}")),
-        ("SELECT * { ?s ?p '#' }", ExampleQuery("n", "n", "", "SELECT * { ?s ?p '#' }")),
-        ("# Only a title", ExampleQuery("n", "Only a title", "", "")),
-        ("", ExampleQuery("n", "n", "", "")),
-        ("\r\n# A\r\nASK {}\r\n# inside\r\n", ExampleQuery("n", "A", "", "ASK {}\n# inside")),
-    ],
-)
-def test_examples_are_comments_then_a_query(text: str, example: ExampleQuery) -> None:
-    assert parse_example("n", text) == example
-
-
-@pytest.mark.parametrize(
-    ("query", "form"),
-    [
-        ("PREFIX a: <http://select/>\nASK { }", "ask"),
-        ("  construct { ?s ?p ?o } WHERE { }", "construct"),
-        ("DESCRIBE <http://e/SELECT>", "describe"),
-        ("select ?ask { }", "select"),
-    ],
-)
-def test_the_form_of_an_example(query: str, form: str) -> None:
-    assert ExampleQuery("n", "t", "", query).form == form

@@ -13,9 +13,8 @@ import pytest
 
 import kgtable
 from kgtable.building.convert import ConversionJob, ConversionOptions
-from kgtable.building.distributed import PartFolder, make_part, part_key
+from kgtable.building.distributed import PartFolder, make_part
 from kgtable.errors import UsageError
-from kgtable.graph.terms import Namespaces
 from kgtable.tables.discovery import find_files
 from tests.conftest import INCOME, PLANETS
 
@@ -104,17 +103,6 @@ def job(folder: Path, output: Path, *names: str) -> ConversionJob:
     return ConversionJob(files, ("",) * len(files), output)
 
 
-def test_parts_are_named_by_what_decides_their_bytes(folder: Path, tmp_path: Path) -> None:
-    one, settings = job(folder, tmp_path / "a", "t00"), ConversionOptions()
-    key = part_key(one, settings)
-    assert part_key(job(folder, tmp_path / "b", "t00"), settings) == key
-    assert part_key(job(folder, tmp_path / "a", "t01"), settings) != key
-    assert part_key(one, ConversionOptions(Namespaces("https://other.example/"))) != key
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "t00.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert part_key(job(tmp_path / "tables", tmp_path / "a", "t00"), settings) != key
-
-
 def test_a_part_without_its_records_is_made_again(folder: Path, tmp_path: Path) -> None:
     url = f"file://{tmp_path}/parts"
     one, settings = job(folder, tmp_path / "a", "t00", "broken"), ConversionOptions()
@@ -133,12 +121,6 @@ def test_a_part_without_its_records_is_made_again(folder: Path, tmp_path: Path) 
     make_part(one, settings, url, "key")
     assert parts.has("key")
     assert parts.fetch("key", one).job.output.read_bytes() == text
-
-
-def test_parts_in_memory_of_an_object_store(folder: Path, tmp_path: Path) -> None:
-    one, settings = job(folder, tmp_path / "a", "t01"), ConversionOptions()
-    make_part(one, settings, "memory://bucket/parts", "key")
-    assert PartFolder("memory://bucket/parts").fetch("key", one).job.output.read_bytes()
 
 
 def test_nobody_there(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import pytest
 import rdflib
 
 from kgtable import api
-from kgtable.errors import MappingError
 from kgtable.resources import read_shipped
 
 SALES = "Region,Revenue,Code\nNorth,574,12\nSouth,602,34\n"
@@ -67,24 +66,6 @@ def test_an_edit_touches_only_the_tables_it_concerns(tables: Path, tmp_path: Pat
     built = api.build(tables, tmp_path / "kg", embedding="none").built
     assert built is not None
     assert (built.changes.changed, built.changes.unchanged) == (("sales",), 1)
-
-
-def test_an_edit_that_makes_no_sense_stops_the_build(tables: Path, tmp_path: Path) -> None:
-    api.build(tables, tmp_path / "kg", embedding="none")
-    edit(tmp_path / "kg", "Revenue", unit="CCY_EURO")
-    with pytest.raises(MappingError, match=r"ontology.csv, line \d, column 'unit': 'CCY_EURO'") as caught:
-        api.build(tables, tmp_path / "kg", embedding="none")
-    assert "CCY_EUR" in caught.value.hint
-    assert len(values(api.open(tmp_path / "kg"), "ex:hasRevenue")) == 2
-
-
-def test_a_mapping_given_explicitly_wins_and_stays(tables: Path, tmp_path: Path) -> None:
-    mapping = tmp_path / "mapping.csv"
-    mapping.write_text("column name,predicate,unit\nRevenue,,kg\n", encoding="utf-8")
-    api.build(tables, tmp_path / "kg", mapping=mapping, embedding="none")
-    (tables / "more.csv").write_text("Region,Visitors\nNorth,3\n", encoding="utf-8")
-    kg = api.build(tables, tmp_path / "kg", embedding="none")
-    assert values(kg, "ex:hasRevenue") == [("574", "KiloGM"), ("602", "KiloGM")]
 
 
 def test_equivalents_are_proposed_in_mapping_and_ontology(tables: Path, tmp_path: Path) -> None:

@@ -4,14 +4,11 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
 import kgtable
 from kgtable.building.catalogue import TableRecord
 from kgtable.building.export import Tables, TableView
-from kgtable.errors import GraphNotFoundError
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.model import Grid, Table
+from kgtable.tables.model import Grid
 from tests.graph.support import grid
 
 SCRIPT = "<script>alert(1)</script>"
@@ -65,28 +62,3 @@ def test_markup_in_a_table_is_shown_not_run() -> None:
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;") >= 6
     assert "<script" not in Tables({SCRIPT: record(table, SCRIPT)}, lambda _: make_table(table))._repr_html_()
-
-
-def test_tables_are_read_only_when_asked_for() -> None:
-    grids = {id: grid(("a", "b"), (id, "1"), id=id) for id in ("z", "a")}
-    read: list[str] = []
-
-    def table(id: str) -> Table:
-        read.append(id)
-        return make_table(grids[id])
-
-    tables = Tables({id: record(found) for id, found in grids.items()}, table)
-    assert (list(tables), len(tables), "z" in tables, "y" in tables) == (["z", "a"], 2, True, False)
-    assert tables.to_frame()["id"].tolist() == ["z", "a"]
-    assert not read
-    assert tables["a"].table.grid == grids["a"]
-    assert read == ["a"]
-    with pytest.raises(GraphNotFoundError, match=r"no table 'y'.*kg\.tables"):
-        tables["y"]
-
-
-def test_no_tables() -> None:
-    tables = Tables({}, lambda id: pytest.fail(id))
-    assert len(tables) == 0
-    assert list(tables.to_frame().columns) == ["id", "title", "file", "sheet", "rows", "columns", "cells"]
-    assert "table" in tables._repr_html_()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.building import convert, generations
+from kgtable.building import convert
 from kgtable.building.generations import LOCK
-from kgtable.errors import GraphLockedError, UsageError
+from kgtable.errors import UsageError
 from kgtable.storage import exclusive_lock
 from kgtable.tables.discovery import walk
 
@@ -118,11 +117,6 @@ def test_a_graph_whose_first_build_was_killed_is_no_input_either(folder: Path) -
     assert [file.relative for file in walk([folder]).files] == ["income.csv", "planets.csv"]
 
 
-def test_a_file_may_be_named_like_that_of_a_graph(folder: Path) -> None:
-    (folder / "kgtable.json").write_text('[{"a": 1}]', encoding="utf-8")
-    assert [file.relative for file in walk([folder]).files] == ["income.csv", "kgtable.json", "planets.csv"]
-
-
 def test_another_version_of_the_conversion_converts_anew(
     folder: Path, graph_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,19 +128,6 @@ def test_another_version_of_the_conversion_converts_anew(
     with kgtable.build(folder, graph_path, embedding="none") as kg:
         assert kg.built is not None
         assert kg.built.changes.changed == ("income", "planets")
-
-
-def test_the_version_of_the_conversion_changes_with_the_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = convert.conversion_version()
-    (tmp_path / "values").mkdir()
-    (tmp_path / "values" / "numbers.py").write_text("x = 1\n", encoding="utf-8")
-    monkeypatch.setattr(convert, "PACKAGE", tmp_path)
-    versions = {before, convert.conversion_version.__wrapped__()}
-    (tmp_path / "values" / "numbers.py").write_text("x = 2\n", encoding="utf-8")
-    versions.add(convert.conversion_version.__wrapped__())
-    assert len(versions) == 3
 
 
 def test_a_build_waits_for_another_one(
@@ -166,23 +147,3 @@ def test_a_build_waits_for_another_one(
     monkeypatch.setattr("kgtable.storage.time.sleep", lambda _: waiting.set() or holder.join())
     build(folder, graph_path)
     assert not holder.is_alive()
-
-
-def test_who_holds_the_lock_is_named(graph_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generations, "LOCK_WAIT", 0)
-    graph_path.mkdir()
-    script = (
-        "import sys, pathlib\nfrom kgtable.storage import exclusive_lock\n"
-        "with exclusive_lock(pathlib.Path(sys.argv[2])):\n    print(flush=True)\n    sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", script, "build", str(graph_path / LOCK)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        named = rf"in .*graph \(process {other.pid} on .*, -c build, since "
-        with pytest.raises(GraphLockedError, match=named), exclusive_lock(graph_path / LOCK):
-            raise AssertionError
-        other.communicate()
-    (graph_path / LOCK).write_text("[" * 5000, encoding="utf-8")
-    with exclusive_lock(graph_path / LOCK):
-        pass

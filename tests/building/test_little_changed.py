@@ -16,8 +16,6 @@ from kgtable.graph.store import EmbeddedStore
 from kgtable.index.graph_index import index_step
 from kgtable.tables.discovery import TableFile, file_stamp, find_files
 
-LONG_AGO = 1_600_000_000
-
 
 def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kgtable.building.load import JoinedFiles, carry_over, change_store, fill_store
+from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import StorageError
 from tests.graph.support import NAMES
 
@@ -31,35 +28,6 @@ def quads(path: Path) -> set[str]:
 
 def parsed(*texts: str) -> set[str]:
     return {str(quad) for quad in ox.parse("".join(texts), format=ox.RdfFormat.N_QUADS)}
-
-
-@given(st.lists(st.binary(max_size=9), max_size=5), st.lists(st.integers(1, 7), min_size=1, max_size=3))
-def test_joined_files_are_one_stream_and_gone_when_read(contents: list[bytes], sizes: list[int]) -> None:
-    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
-        patch.setattr("kgtable.building.load._PIECE", 3)
-        folder = Path(name)
-        for number, content in enumerate(contents):
-            (folder / str(number)).write_bytes(content)
-        stream = JoinedFiles(folder / str(number) for number in range(len(contents)))
-        read = [stream.read(sizes[n % len(sizes)]) for n in range(sum(map(len, contents)) + 1)]
-        assert b"".join((*read, stream.read())) == b"".join(contents)
-        assert all(len(piece) <= max(sizes) for piece in read)
-        assert stream.read(5) == stream.read() == b""
-        assert not list(folder.iterdir())
-
-
-@given(st.lists(st.text("ab\n", max_size=9), max_size=5), st.integers(1, 12))
-def test_parts_end_with_lines_and_make_up_the_whole(contents: list[str], size: int) -> None:
-    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
-        patch.setattr("kgtable.building.load._PIECE", 3)
-        stream = JoinedFiles(files(Path(name), *contents), size)
-        parts = []
-        while stream.next_part():
-            parts.append(b"".join(iter(lambda: stream.read(2), b"")))
-        assert b"".join(parts) == "".join(contents).encode()
-        assert all(parts)
-        assert all(part.endswith(b"\n") for part in parts[:-1])
-        assert not list(Path(name).iterdir())
 
 
 def test_a_store_loaded_in_parts_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,12 +84,6 @@ def test_damaged_stores_are_named(tmp_path: Path) -> None:
         change_store(tmp_path / "1", tmp_path / "2", [], [])
     with pytest.raises(StorageError, match="1 is damaged"):
         carry_over(tmp_path / "1", tmp_path / "3", ())
-
-
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match="file"):
-        fill_store(tmp_path / "file" / "store", [])
 
 
 def test_a_text_that_the_parser_does_not_hold_is_one_line(tmp_path: Path) -> None:

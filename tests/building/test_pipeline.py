@@ -13,8 +13,8 @@ import pytest
 from kgtable import api
 from kgtable.building.catalogue import Changes
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.building.pipeline import Stopwatch, build_graph
-from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError, UsageError
+from kgtable.building.pipeline import build_graph
+from kgtable.errors import GraphLockedError, GraphVersionError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Namespaces
@@ -95,20 +95,6 @@ def test_another_base_builds_everything_anew_and_is_kept(folder: Path, graph_pat
     assert all("http://example.org/" not in line for line in dump(graph_path))
 
 
-def test_an_edited_mapping_wins_and_survives(folder: Path, graph_path: Path) -> None:
-    build_graph([folder], graph_path)
-    path = graph_path / "ontology.csv"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("hasRings", "encircledBy"), encoding="utf-8", newline=""
-    )
-    assert build_graph([folder], graph_path).changes == Changes(changed=("planets",), unchanged=1)
-    assert any("ontology#encircledBy" in line for line in dump(graph_path))
-    assert not build_graph([folder], graph_path).changes
-    (folder / "planets.csv").write_text("Planet,Rings\nMars,none\n", encoding="utf-8")
-    build_graph([folder], graph_path)
-    assert any("ontology#encircledBy" in line for line in dump(graph_path))
-
-
 def test_two_builds_at_once(folder: Path, graph_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtable.building.generations.LOCK_WAIT", 0)
     graph_path.mkdir()
@@ -140,24 +126,6 @@ def test_a_directory_of_another_version_is_refused(pointer: str, folder: Path, g
         api.open(graph_path)
 
 
-def test_where_there_is_no_graph(tmp_path: Path) -> None:
-    with pytest.raises(GraphNotFoundError, match="kgtable build"):
-        api.open(tmp_path)
-
-
-def test_a_place_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StorageError, match="cannot be written"):
-        build_graph([folder], tmp_path / "file" / "graph")
-
-
-def test_no_tables(tmp_path: Path, graph_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="no tables"):
-        build_graph([tmp_path / "empty"], graph_path)
-    assert not graph_path.exists()
-
-
 def test_a_failing_step_leaves_the_graph_as_it_was(folder: Path, graph_path: Path) -> None:
     build_graph([folder], graph_path)
     before = dump(graph_path)
@@ -185,9 +153,9 @@ def test_killed_at_any_instant_the_next_build_does_the_work(tmp_path: Path, grap
     subprocess.run([sys.executable, "-c", BUILD, str(folder), str(tmp_path / "undisturbed")], check=True)
     needed = time.monotonic() - started
     expected = dump(tmp_path / "undisturbed")
-    for kill in range(6):
+    for kill in range(4):
         process = subprocess.Popen([sys.executable, "-c", BUILD, str(folder), str(graph_path)])
-        time.sleep(needed * (0.3 + 0.12 * kill))
+        time.sleep(needed * (0.3 + 0.18 * kill))
         process.send_signal(signal.SIGKILL)
         process.wait()
     build_graph([folder], graph_path)
@@ -283,13 +251,3 @@ def test_the_processes_of_a_killed_build_end_too(tmp_path: Path, graph_path: Pat
         assert process.stdout is not None
         # Its children hold the other end of the pipe: it is closed when the last of them is gone.
         assert process.stdout.read() == b""
-
-
-def test_a_stage_within_another_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(100))
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-    watch = Stopwatch()
-    with watch.stage("loading"):
-        taken = list(watch.waiting("converting", "ab"))
-    assert taken == ["a", "b"]
-    assert watch.seconds == {"loading": 4.0, "converting": 3.0}

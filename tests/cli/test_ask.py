@@ -78,13 +78,6 @@ def test_a_model_is_asked_and_its_prompt_shown(kg: str) -> None:
     assert "=== CONTEXT START ===" in result.stdout
 
 
-def test_what_is_shown_beside_json_goes_to_standard_error(kg: str) -> None:
-    result = ask(kg, QUESTION, "--json", "--show", "triples", "--show", "queries")
-    json.loads(result.stdout)
-    assert "Saturn" in result.stderr
-    assert "queries:" in result.stderr
-
-
 def test_the_program_is_shown_as_json_and_as_sparql_that_runs(kg: str) -> None:
     text = ask(kg, QUESTION, "--show", "program", "--show", "sparql").stdout
     above, _, below = text.partition("\nprogram:\n")
@@ -104,12 +97,6 @@ def test_json_has_the_program_and_where_asked_for_the_sparql(kg: str) -> None:
     assert list(found)[-1] == "sparql"
     shown = CliRunner().invoke(main, ["sparql", "-", "--kg", kg, "-f", "csv"], input=found["sparql"])
     assert shown.stdout.split()[1] == "58232"
-
-
-def test_without_a_program_there_is_nothing_to_show(kg: str) -> None:
-    text = ask(kg, "zzz qqq", "--show", "program", "--show", "sparql", code=1).stdout
-    assert text.count("No program: the answer was not computed by a single one.") == 2
-    assert json.loads(ask(kg, "zzz qqq", "--json", "--show", "sparql", code=1).stdout)["sparql"] is None
 
 
 def test_nothing_found_ends_with_one(kg: str) -> None:

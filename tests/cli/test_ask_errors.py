@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
-from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer
+from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, ScriptedServer
 
 PLANETS = """Planet,Radius (km),Rings,Note
 Mercury,"2,440",no,
@@ -95,39 +94,6 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
         line = error(ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=2))
     assert says in line
     assert hint in line
-
-
-@pytest.mark.parametrize(
-    ("act", "says", "hint"),
-    [
-        (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit", "KGTABLE_MAX_TOKENS"),
-        (Say('{"reasoning": "bro'), "its JSON cannot be read", "Try another model"),
-        (Say("It is 42."), "holds no JSON object", "Try another model"),
-        (Say({"answer": "42"}), "$.reasoning is missing", "Try another model"),
-        (Say("", refusal="I cannot help."), "refused to answer: I cannot help.", "differently"),
-        (Say("", finish="content_filter"), "content filter stopped it. ", "differently"),
-    ],
-)
-def test_a_reply_of_no_use_is_one_line_with_a_next_step(kg: str, act: Act, says: str, hint: str) -> None:
-    with ScriptedServer(answered_by(act)) as server:
-        model = ("--base-url", server.base_url, "--model", "tiny")
-        line = error(ask(kg, QUESTION, *model, code=2))
-        as_json = ask(kg, QUESTION, *model, "--json", code=2)
-    assert says in line
-    assert hint in line
-    assert as_json.stderr.strip() == line
-    found = json.loads(as_json.stdout)
-    assert (found["answer"], found["status"], found["reasons"]) == (
-        None,
-        "none",
-        [line.removeprefix("Error: ")],
-    )
-
-
-def test_an_unreachable_model_names_its_address(kg: str) -> None:
-    line = error(ask(kg, QUESTION, "--base-url", "http://127.0.0.1:9/v1", code=2))
-    assert "http://127.0.0.1:9/v1 could not be reached: Connection refused." in line
-    assert "--model none" in line
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,8 @@ import click
 import pytest
 
 import kgtable
-from kgtable.cli.common import FORMATS
 from kgtable.cli.main import MODULES, main
 from kgtable.config import AskOptions
-from kgtable.evaluation.run_plan import TRIPLES
 from kgtable.integrations import mcp_server
 from tests.cli.test_graph_commands import run
 from tests.llm.scripted_server import ScriptedServer
@@ -91,24 +89,6 @@ def test_every_command_has_a_twin() -> None:
     assert set(MODULES) - set(TWINS) == {"demo", "eval"}  # of kgtable.evaluation and kgtable.cli.demo
 
 
-def test_a_letter_means_one_thing() -> None:
-    meanings: dict[str, set[str]] = {}
-    for command in [main, *commands().values()]:
-        for option in command.params:
-            for letter in option.opts:
-                if len(letter) == 2:
-                    meanings.setdefault(letter, set()).add(str(option.name))
-    assert meanings == {
-        "-f": {"format"}, "-o": {"output"}, "-k": {"k"}, "-v": {"verbose"}, "-q": {"quiet"},
-    }  # fmt: skip
-
-
-def test_help_texts_name_what_there_is() -> None:
-    assert FORMATS == "turtle, trig, ntriples, nquads, jsonld"
-    assert f"[default: {TRIPLES}]" in run("eval", "--help").stdout
-    assert "..." not in run("--help").stdout.partition("Commands:")[2]
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["eval", "--help"], ["serve", "-h"]])
 def test_help_imports_nothing_slow(arguments: list[str]) -> None:
     code = (
@@ -133,20 +113,6 @@ def test_the_graph_may_be_named_by_the_environment(place: Path, monkeypatch: pyt
     assert run("validate", place.parent / "moons.csv").stdout != run("validate").stdout
 
 
-def test_info_lists_the_tables(place: Path) -> None:
-    shown = run("info", "--kg", place).stdout
-    assert "table moons: 2 rows, 2 columns, from moons.csv" in shown
-    told = json.loads(run("info", "--kg", place, "--json").stdout)
-    assert [table["id"] for table in told["table_list"]] == ["moons", "planets"]
-
-
-def test_info_counts_documents_where_there_are_some(place: Path, tmp_path: Path) -> None:
-    assert "documents" not in run("info", "--kg", place).stdout
-    (tmp_path / "note.md").write_text("# Moons\n\nTitan is the largest moon of Saturn.\n")
-    run("build", tmp_path / "note.md", "--kg", tmp_path / "texts", "--embedding", "none")
-    assert "documents: 1\npassages: 1\n" in run("info", "--kg", tmp_path / "texts").stdout
-
-
 def test_quiet_prints_results_and_errors_only(place: Path, tmp_path: Path) -> None:
     assert run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none", "-q").stderr == ""
     assert (
@@ -155,14 +121,6 @@ def test_quiet_prints_results_and_errors_only(place: Path, tmp_path: Path) -> No
     assert run("-q", "build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr == ""
     assert run("retrieve", "xyzzy plugh", "--kg", place, "-q", code=1).stderr == ""
     assert run("info", "--kg", "nowhere", "-q", code=2).stderr.startswith("Error: ")
-
-
-def test_verbose_tells_what_is_done(place: Path) -> None:
-    said = run("ask", QUESTION, "--kg", place, "-v").stderr
-    assert f"opened {place}" in said
-    assert "answering by rules" in said
-    assert "triples by hybrid: labels" in said
-    assert run("ask", QUESTION, "--kg", place).stderr == ""
 
 
 def test_very_verbose_shows_the_traceback_of_an_error() -> None:
@@ -212,17 +170,6 @@ def test_the_shell_completes_words(words: str, position: int, found: str, place:
     command = [sys.executable, "-m", "kgtable"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == found
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_there_is_a_completion_script_for_each_shell(shell: str) -> None:
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "_KGTABLE_COMPLETE": f"{shell}_source",
-    }
-    command = [sys.executable, "-m", "kgtable"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert f"_KGTABLE_COMPLETE={shell}_complete" in done.stdout
 
 
 HTML = "<table><tr><th>Planet</th><th>Radius (km)</th></tr><tr><td>Saturn</td><td>58,232</td></tr></table>"
@@ -300,40 +247,6 @@ def test_a_model_without_endpoint_or_key_is_one_line(command: str, place: Path) 
     assert line.startswith("Error: The model 'gpt-9' is named, but no endpoint and no key for it. Set ")
     with ScriptedServer([]) as server:
         run(command, QUESTION, "--kg", place, "--base-url", server.base_url, "--model", "none")
-
-
-def test_an_unknown_presentation_is_refused_without_a_model(place: Path) -> None:
-    (line,) = run("ask", QUESTION, "--kg", place, "--presentation", "poem", code=2).stderr.splitlines()
-    assert line.startswith("Error: There is no presentation 'poem'. Those there are: ")
-
-
-def test_a_refused_service_is_one_line(place: Path) -> None:
-    query = "SELECT * { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }"
-    for format in ("table", "json"):
-        (line,) = run("sparql", query, "--kg", place, "-f", format, code=2).stderr.splitlines()
-        assert line.startswith("Error: The query cannot be evaluated: ")
-
-
-def test_json_ends_with_one_newline(place: Path) -> None:
-    for arguments in (
-        ["sparql", "SELECT * { ?s ?p ?o } LIMIT 1", "-f", "json"],
-        ["sparql", "ASK {}", "-f", "json"],
-        ["info", "--json"],
-        ["validate", "--json"],
-        ["ask", QUESTION, "--json"],
-        ["retrieve", QUESTION, "-f", "json"],
-        ["export", "-f", "jsonld", "-o", "-"],
-    ):
-        printed = run(*arguments, "--kg", place).stdout
-        json.loads(printed)
-        assert printed.endswith(("}\n", "]\n")), arguments
-
-
-def test_the_old_meaning_of_f_is_told(place: Path) -> None:
-    Path("q.rq").write_text("ASK {}", encoding="utf-8")
-    assert "name the file with --file q.rq" in run("sparql", "-f", "q.rq", "--kg", place, code=2).stderr
-    assert run("sparql", "--file", "q.rq", "--kg", place).stdout == "true\n"
-    assert run("sparql", "--file", "-", "--kg", place, text="ASK {}").stdout == "true\n"
 
 
 def test_several_tables_as_one_csv_file_are_refused_with_a_next_step(place: Path) -> None:

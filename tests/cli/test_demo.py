@@ -5,7 +5,6 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from kgtable import api
-from kgtable.cli.demo import steps
 from kgtable.cli.main import main
 
 
@@ -38,10 +37,3 @@ def test_a_folder_with_files_in_it_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["demo", "--keep", str(tmp_path)])
     assert result.exit_code == 2
     assert "is not an empty folder" in result.output
-
-
-def test_every_step_has_a_command_and_an_output_and_runs_the_same_twice(tmp_path: Path) -> None:
-    first = list(steps(tmp_path / "one"))
-    assert all(step.title and step.command and step.output.strip() for step in first)
-    again = list(steps(tmp_path / "two"))
-    assert [step.output for step in again] == [step.output for step in first]

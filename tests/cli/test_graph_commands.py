@@ -9,14 +9,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kgtable import __version__, api
+from kgtable import api
 from kgtable.building.pipeline import start_empty
 from kgtable.cli.graph_commands import ProgressLine
-from kgtable.cli.main import MODULES, main
+from kgtable.cli.main import main
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.serving import TOKEN, running
@@ -107,22 +106,6 @@ def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
         assert list(csv.reader(file)) == list(csv.reader(PLANETS.splitlines()))
 
 
-def test_export_of_one_table(kg: str, tmp_path: Path) -> None:
-    assert run("export", "--kg", kg, "-o", "-", "--table", "planets", "--as", "csv").stdout == PLANETS
-    run("export", "--kg", kg, "-o", tmp_path / "one.csv", "--table", "planets")
-    assert (tmp_path / "one.csv").read_text(encoding="utf-8") == PLANETS
-    assert "qudt:numericValue 2440.0" in run("export", "--kg", kg, "-o", "-", "--as", "ttl").stdout
-    assert (
-        "no table 'x'" in run("export", "--kg", kg, "-o", "-", "--as", "ttl", "--table", "x", code=2).stderr
-    )
-
-
-def test_a_query_from_standard_input_and_from_a_file(kg: str, tmp_path: Path) -> None:
-    assert run("sparql", "-", "--kg", kg, text="ASK { ?s ?p ?o }").stdout == "true\n"
-    (tmp_path / "q.rq").write_text("CONSTRUCT { ?s rdfs:label ?l } WHERE { ?s rdfs:label ?l ; a kgt:Row }")
-    assert 'rdfs:label "Saturn"' in run("sparql", "--file", tmp_path / "q.rq", "--kg", kg).stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -161,15 +144,6 @@ def test_validate_tells_by_its_exit_code(kg: str, folder: Path, tmp_path: Path) 
     found = run("validate", tmp_path / "bad.ttl", code=1).stdout
     assert "planets.csv, table planets, row 1, column 1 (B2): " in found
     assert "unit/Furlongs" in found
-
-
-def test_version_and_help() -> None:
-    assert __version__ in run("--version").stdout
-    for name in MODULES:
-        command = main.get_command(click.Context(main), name)
-        assert command is not None
-        assert command.help, name
-        run(name, "--help")
 
 
 def test_a_closed_pipe_ends_quietly(kg: str) -> None:

@@ -49,17 +49,6 @@ def test_mistakes_end_with_two_and_a_line(arguments: list[str]) -> None:
     assert "Error" in run(*arguments, code=2).stderr
 
 
-def test_commands_import_only_their_own_module() -> None:
-    code = (
-        "import sys; from kgtable.cli.main import main; main(['info', '--help'], standalone_mode=False);"
-        "print([name for name in ('pandas', 'rdflib', 'pyshacl', 'kgtable.cli.serve_commands',"
-        " 'kgtable.cli.ask_commands')"
-        " if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 def test_errors_of_kgtable_end_with_two_others_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[Exception] = [UsageError("Wrong \udcff.", hint="Do that."), ValueError("a mistake of ours")]
 

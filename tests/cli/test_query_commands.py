@@ -84,24 +84,3 @@ def test_no_value_ends_with_one(kg: str) -> None:
     rows = where("planets", compare("=", "Planet", "Pluto"))
     assert "The program gives no value." in run(kg, json.dumps(rows), code=1).stdout
     assert json.loads(run(kg, json.dumps(rows), "--json", code=1).stdout)["rows"] == []
-
-
-@pytest.mark.parametrize(
-    ("program", "says"),
-    [
-        (json.dumps(of("sum", "Moons", "planet")), "At root.rows: There is no table 'planet'. Near are: 'planets'"),
-        (json.dumps(of("sum", "Moonz", "planets")), "At root.argument: Table 'planets' has no column 'Moonz'."),
-        ('{"op": "sum', "The program is no JSON"),
-        ("[1, 2]", "An object is needed"),
-        ("nowhere.json", "There is no file nowhere.json."),
-        ("", "The program is empty."),
-        ("{" * 100_000, "The program"),
-        ('{"op": "count", "rows": "planets", "eval": "exit()"}', "There is no field 'eval' here"),
-    ],
-)  # fmt: skip
-def test_a_wrong_program_is_one_line_and_ends_with_two(kg: str, program: str, says: str) -> None:
-    result = run(kg, program, code=2)
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert says in line

@@ -94,11 +94,6 @@ def test_questions_of_a_file_are_answered_in_order_with_their_ids(kg: Path, tmp_
     assert [row["id"] for row in rows] == ["b", "b", "3", "3"]
 
 
-def test_questions_come_from_standard_input(kg: Path) -> None:
-    assert "Baikal" in run("-", "--kg", kg, given="How deep is Baikal?").stdout
-    assert json.loads(run("--questions", "-", "--kg", kg, given='{"question": "Baikal"}').stdout)["triples"]
-
-
 def test_nothing_found_is_said_and_ends_with_1(kg: Path) -> None:
     done = run("xyzzy plugh", "--kg", kg)
     assert (done.exit_code, done.stdout) == (1, "")

@@ -38,14 +38,6 @@ def test_every_stage_that_asks_a_model_is_estimated(
     assert requests == {"labels": 5, "rerank": 4, "schema": 3, "answer": 4 + 4}
 
 
-def test_a_judge_is_asked_of_the_settings_model_whatever_model_answers(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
-    plan = make_plan(graph, benchmark_folder, systems(("zero-shot",), models=("big",)), judge=True)
-    found = estimate(graph, plan, load_settings(environment={}, file="/dev/null", model="m"))
-    assert [(part.model, part.stage) for part in found] == [("big", "answer"), ("m", "judge")]
-
-
 def test_an_unknown_price_is_said_to_be_unknown(
     graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
 ) -> None:
@@ -53,8 +45,3 @@ def test_an_unknown_price_is_said_to_be_unknown(
     (found,) = estimate(graph, plan, load_settings(environment={}, file="/dev/null", model="m"))
     assert found.cost is None
     assert "price is not known" in str(found)
-
-
-def test_retrieval_alone_costs_nothing(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
-    plan = make_plan(graph, benchmark_folder, systems(("bm25",)))
-    assert estimate(graph, plan, load_settings(environment={}, file="/dev/null")) == []

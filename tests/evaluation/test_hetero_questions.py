@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 import kgtable
 from kgtable.cli.main import main
-from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.llm.protocol import Request
@@ -121,12 +120,3 @@ def test_a_model_writes_questions_that_its_queries_prove(documents: Path, tmp_pa
     assert (line["kind"], line["answers"], line["sql"]) == ("by a model", ["2000000"], oslo)
     assert counts.left_out == {"the question names the entity": 1, "the query gave another answer": 1}
     assert all("<data>" in str(request.messages[-1]["content"]) for request in asked)
-
-
-def test_a_folder_without_tables_in_text_is_told(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "text.md").write_text("# Text\n\nNo table stands here.\n", encoding="utf-8")
-    with pytest.raises(BenchmarkError, match="table with text beside it"):
-        build_hetero_benchmark(tmp_path / "in", tmp_path / "out")
-    with pytest.raises(BenchmarkError, match="among the documents"):
-        build_hetero_benchmark(tmp_path / "in", tmp_path / "in")

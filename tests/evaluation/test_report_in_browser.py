@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,19 +69,6 @@ def test_questions_are_searched_filtered_and_turned(browser: Browser) -> None:
 def test_nothing_sticks_out_at_any_width(browser: Browser, width: int) -> None:
     browser.resize(width, 900)
     assert browser.script("document.documentElement.scrollWidth") <= width
-
-
-def test_it_is_dark_for_who_wants_it_dark(browser: Browser) -> None:
-    browser.resize(1200, 900)
-    light = browser.script("getComputedStyle(document.body).backgroundColor")
-    browser.resize(1200, 900, dark=True)
-    assert browser.script("getComputedStyle(document.body).backgroundColor") != light
-
-
-def test_the_data_is_json_that_a_program_can_read(browser: Browser) -> None:
-    data = json.loads(browser.script("document.getElementById('data').textContent"))
-    assert data[0]["answers"] == [EVIL]
-    assert len(data) == 36
 
 
 def test_the_file_stands_alone(browser: Browser) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.errors import BenchmarkError, ConfigError, KgtableError, UsageError
+from kgtable.errors import BenchmarkError, KgtableError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.run_plan import System, graph_state, make_plan, read_grid, systems
+from kgtable.evaluation.run_plan import System, graph_state, make_plan, read_grid
 from tests.evaluation.sample import QUESTIONS, write_benchmark
 
 BM25 = (System("bm25"),)
@@ -98,17 +98,3 @@ def test_what_a_grid_cannot_hold(tmp_path: Path, text: str, message: str) -> Non
     (tmp_path / "grid.toml").write_text(text)
     with pytest.raises(KgtableError, match=message):
         read_grid(tmp_path / "grid.toml")
-
-
-def test_an_absent_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"grid\.toml"):
-        read_grid(tmp_path / "grid.toml")
-
-
-def test_embeddings_are_for_dense_alone() -> None:
-    assert systems(("bm25", "dense"), embeddings=("minilm",)) == (
-        System("bm25"),
-        System("dense", embedding="minilm"),
-    )
-    with pytest.raises(UsageError):
-        systems(("dense",), presentations=("poem",))

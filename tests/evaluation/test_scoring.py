@@ -12,14 +12,11 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.scoring import (
     answer_scores,
     asked,
-    cell_scores,
     precision,
     ranking_scores,
-    readings,
     recall,
     retrieval_scores,
     table_scores,
-    verdict_of,
 )
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
@@ -89,11 +86,6 @@ def test_statements(text: str, label: int, right: float) -> None:
     assert asked(fact).endswith("Statement: It rained.")
 
 
-def test_verdicts_and_readings() -> None:
-    assert [verdict_of(text) for text in ("TRUE", "not so", "maybe", "10")] == [True, False, None, None]
-    assert readings("a; b; c", 2) == [["a; b; c"]]
-
-
 TABLES = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)
 
 
@@ -119,17 +111,6 @@ def test_one_gold_table_is_enough_where_the_question_says_so() -> None:
     }
 
 
-def test_nothing_found_counts_as_zero() -> None:
-    question = BenchmarkQuestion("q", "?", tables=("a",), cells=(("a", 1, 1),))
-    assert set(table_scores(question, [], [1, 5]).values()) == {0.0}
-    assert cell_scores(question, [], [10]) == {"cells@10": 0.0}
-
-
-def test_a_cell_found_twice_counts_at_its_first_place() -> None:
-    question = BenchmarkQuestion("q", "?", cells=(("a", 1, 1),))
-    assert cell_scores(question, [("a", 1, 1), ("a", 1, 1)], [1]) == {"cells@1": 1.0}
-
-
 QUESTIONS = (
     BenchmarkQuestion("a", "?", tables=("x", "y")),
     BenchmarkQuestion("b", "?", tables=("z",)),
@@ -144,7 +125,3 @@ def test_against_scikit_learn_and_by_hand() -> None:
     assert scores["a"]["mrr"] == 0.5
     assert scores["b"] == {"mrr": 0.0, "ndcg@10": 0.0}
     assert "c" not in scores
-
-
-def test_nothing_found_at_all() -> None:
-    assert ranking_scores(QUESTIONS, {})["a"] == {"mrr": 0.0, "ndcg@10": 0.0}

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from kgtable.building.assembly import convert_tables
 from kgtable.building.convert import ConversionOptions
-from kgtable.graph.cell_encoder import Alike, CellShaper, QuantityForms
+from kgtable.graph.cell_encoder import CellShaper, QuantityForms
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
-from kgtable.ontology.column_stats import MISSING, QUANTITY
-from kgtable.ontology.quantities import Quantity, Reading
+from kgtable.ontology.quantities import Quantity
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
 from kgtable.values.numbers import parse_number
@@ -66,33 +65,9 @@ def test_the_counts_are_those_of_the_statements() -> None:
     assert sum(tally.units.values()) == len(quantities)
 
 
-def test_counts_stay_true_when_forms_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 3)
-    rows = [(f"r{n}", str(5 - n), f"{n + 1}%", f"{n + 1} kg") for n in range(9)]
-    shaper, blocks, _ = shaped(grid(("Item", "A", "B", "C"), *rows))
-    assert shaper.tally().predicates == statements(blocks)
-    assert shaper.facts()[3].units == {"KiloGM": 9}
-
-
-def test_facts_of_the_columns() -> None:
-    facts = shaped(MIXED)[0].facts()
-    assert [fact.name for fact in facts] == ["Item", "Amount", "Paid on", "Share"]
-    assert facts[1].ranges == {QUANTITY: 4, f"{XSD}string": 1}
-    assert facts[1].units == {"CCY_USD": 4}
-    assert facts[1].scales == {6: 1}
-    assert facts[2].ranges[f"{XSD}date"] == 3
-    assert facts[3].ranges[MISSING] >= 1
-
-
 def test_hostile_text_stays_within_its_literal() -> None:
     _, _, pairs = shaped(MIXED)
     assert (NAMES.predicate_iri("hasItem"), '"\\"quoted\\"\\n<b>"') in [(p[1:-1], v) for p, v in pairs]
-
-
-def test_a_table_without_body_has_facts_and_no_counts() -> None:
-    shaper = CellShaper(annotate(make_table(grid(("Item", "Amount")))), NAMES)
-    assert shaper.tally().cells == 0
-    assert [dict(fact.ranges) for fact in shaper.facts()] == [{}, {}]
 
 
 EURO = Quantity(Decimal("12.50"), "CCY_EUR", 6, "column", "caption", "share")
@@ -139,27 +114,6 @@ def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) ->
     assert number is not None
     terms = QuantityForms().filled(number, Quantity(value, "NUM"), text, 0, None).terms
     assert terms == (f'"{decimal_text(format(value, "f"))}"^^<{XSD}decimal>', '"-5"', text_literal(text))
-
-
-def test_uses_are_counted_by_column_and_reading_also_of_forgotten_forms(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 2)
-    forms = QuantityForms()
-    reading = Reading("KiloGM")
-    for column in (0, 1, 0, 2, 3, 0):
-        forms.form(Alike(column, reading, "POSITIVE")).uses += 1
-    assert forms.age == 2
-    assert forms.readings() == {(0, reading): 3, (1, reading): 1, (2, reading): 1, (3, reading): 1}
-    assert forms.predicates()[f"<{KGT}note>"] == 6
-
-
-def test_a_form_that_was_not_used_counts_for_nothing() -> None:
-    forms = QuantityForms()
-    form = forms.form(Alike(0, Reading("NUM"), "ZERO"))
-    assert forms.form(Alike(0, Reading("NUM"), "ZERO")) is form
-    assert not forms.readings()
-    assert not forms.predicates()
 
 
 def test_what_is_remembered_of_a_column_changes_nothing(

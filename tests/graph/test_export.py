@@ -19,7 +19,6 @@ from kgtable.building.export import (
     write_rdf,
 )
 from kgtable.building.load import fill_store
-from kgtable.errors import StorageError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.writers import Format
 from kgtable.tables.layout.detect import make_table
@@ -27,7 +26,6 @@ from kgtable.tables.model import Grid
 from tests.graph.support import NAMES, grid, text_of
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
-sound_text = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=9)
 
 
 def store_of(folder: Path, *tables: Grid) -> EmbeddedStore:
@@ -54,16 +52,6 @@ def test_no_file_is_named_like_a_device(id: str) -> None:
     assert safe_file_name(id).partition(".")[0].lower() != id.partition(".")[0].lower()
 
 
-def test_long_ids_stay_apart() -> None:
-    assert safe_file_name("a" * 500) != safe_file_name("a" * 501)
-
-
-@given(st.lists(st.lists(sound_text, min_size=2, max_size=2).map(tuple), min_size=1, max_size=4))
-def test_csv_is_read_back_as_it_was(rows: list[tuple[str, ...]]) -> None:
-    text = csv_text(make_table(grid(*rows)))
-    assert [tuple(row) for row in csv.reader(io.StringIO(text, newline=""))] == rows
-
-
 @pytest.mark.parametrize("text", ["a\rb", "a\r\nb", "\r", "\n", '"', "a,b", "", " x "])
 def test_csv_holds_any_line_end_within_a_cell(text: str) -> None:
     rows = [(text, "x"), ("y", text)]
@@ -85,13 +73,6 @@ def test_ids_that_differ_in_case_alone_give_two_files(tmp_path: Path) -> None:
     assert {path.parent for path in paths} == {tmp_path / "csv"}
     assert [path.read_text(encoding="utf-8") for path in paths] == [f"a,b\n{id},1\n" for id in ids]
     assert write_csv_folder(store, ids, NAMES, tmp_path / "csv") == paths
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    store = store_of(tmp_path, grid(("a", "b"), ("x", "1")))
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match="file"):
-        write_csv_folder(store, ["t"], NAMES, tmp_path / "file")
 
 
 @pytest.mark.parametrize("format", list(Format))

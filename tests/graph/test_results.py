@@ -9,12 +9,10 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from kgtable.errors import UsageError
 from kgtable.graph.results import (
     WIDEST_COLUMN,
     ResultFormat,
     python_value,
-    short_iri,
     to_frame,
     to_python,
     to_text,
@@ -62,13 +60,6 @@ def test_literals_as_python_values(lexical: str, datatype: str, value: object) -
     assert type(found) is type(value)
 
 
-def test_other_terms_as_python_values() -> None:
-    assert python_value(None) is None
-    assert python_value(ox.NamedNode("http://e/ü")) == "http://e/ü"
-    assert python_value(ox.BlankNode("b")) == "b"
-    assert python_value(ox.Literal("<b>", language="en")) == "<b>"
-
-
 def test_frames_have_a_column_a_variable() -> None:
     solutions = asked("SELECT ?o ?none { ?s ?p ?o } ORDER BY STR(?o)")
     assert isinstance(solutions, ox.QuerySolutions)
@@ -90,12 +81,6 @@ def test_each_form_of_query_has_its_kind_of_result() -> None:
     assert len(to_python(asked("CONSTRUCT { ?s e:x ?s } { ?s e:none ?o }"), PREFIXES)) == 0  # type: ignore[arg-type]
 
 
-def test_a_text_table_is_aligned_counted_and_short() -> None:
-    lines = table('SELECT ?a ?b { VALUES (?a ?b) { (ee:x "日本") (e:y "b") (UNDEF "e\u0301") } }')
-    assert lines == ["a     b", "-     -", "ee:x  日本", "e:y   b", "      e\u0301", "(3 rows)"]
-    assert table("SELECT ?x { e:s ?p ?x }")[-1] == "(0 rows)"
-
-
 def test_control_characters_and_long_values_cannot_spoil_a_table() -> None:
     lines = table(f'SELECT ("a\\u001b[31m\\nb\\u2028c\\u0085d" AS ?x) ("{"w" * 500}" AS ?y) {{}}')
     assert len(lines) == 4
@@ -114,29 +99,3 @@ def test_the_standard_formats() -> None:
     assert "<sparql" in to_text(asked(query), ResultFormat.XML, {})
     assert to_text(asked("ASK {}"), None, {}) == "true\n"
     assert json.loads(to_text(asked("ASK { e:a ?p ?o }"), ResultFormat.JSON, {}))["boolean"] is False
-
-
-def test_triples_are_turtle_and_nothing_else_is() -> None:
-    query = "CONSTRUCT { ?s e:p ?o } WHERE { ?s ?p ?o }"
-    text = to_text(asked(query), None, PREFIXES)
-    assert "ee:s e:p" in text
-    assert len(rdflib.Graph().parse(data=text, format="turtle")) == 2
-    with pytest.raises(UsageError, match="--format turtle"):
-        to_text(asked(query), ResultFormat.CSV, PREFIXES)
-    with pytest.raises(UsageError, match="Only triples"):
-        to_text(asked("ASK {}"), ResultFormat.TURTLE, PREFIXES)
-
-
-def test_formats_by_name_and_media_type() -> None:
-    for name in ("CSV", "text/csv; charset=utf-8", " csv"):
-        assert ResultFormat.of(name) is ResultFormat.CSV
-    assert ResultFormat.of("ttl") is ResultFormat.of("text/turtle") is ResultFormat.TURTLE
-    for name in ("", "pdf", "<script>"):
-        with pytest.raises(UsageError, match="table, json"):
-            ResultFormat.of(name)
-
-
-def test_the_longest_prefix_wins() -> None:
-    assert short_iri("http://e/deep/x", PREFIXES) == "ee:x"
-    assert short_iri("http://e/x", PREFIXES) == "e:x"
-    assert short_iri("http://other/x", PREFIXES) == "http://other/x"

@@ -22,51 +22,6 @@ def vision(property_shape: str) -> ShapeVision:
     return ShapeVision(rdflib.Graph().parse(data=PREFIXES + shape, format="turtle"))
 
 
-def form(shapes: ShapeVision, *values: Literal | NamedNode) -> str:
-    return shapes.form(NamedNode("http://e/x"), [("http://e/p", value) for value in values], lambda _: ())
-
-
-def literal(text: str, datatype: str = "string") -> Literal:
-    return Literal(text, datatype=NamedNode(f"http://www.w3.org/2001/XMLSchema#{datatype}"))
-
-
-def test_only_the_number_of_values_counts_for_counts() -> None:
-    shapes = vision("sh:maxCount 1")
-    assert form(shapes, literal("a")) == form(shapes, literal("7", "integer"))
-    assert form(shapes, literal("a")) != form(shapes, literal("a"), literal("b"))
-    assert form(shapes, literal("a")) != form(shapes, NamedNode("http://e/a"))
-
-
-def test_values_count_where_they_are_listed() -> None:
-    shapes = vision('sh:in ( "a" "b" )')
-    assert form(shapes, literal("a")) != form(shapes, literal("c"))
-
-
-def test_datatype_and_well_formedness_count_for_datatypes() -> None:
-    shapes = vision("sh:datatype xsd:integer")
-    assert form(shapes, literal("1", "integer")) == form(shapes, literal("22", "integer"))
-    assert form(shapes, literal("1", "integer")) != form(shapes, literal("x", "integer"))
-    assert form(shapes, literal("1", "integer")) != form(shapes, literal("1"))
-
-
-def test_the_side_of_a_bound_counts() -> None:
-    shapes = vision("sh:minInclusive 0 ; sh:maxExclusive 10")
-    assert form(shapes, literal("1", "integer")) == form(shapes, literal("9", "integer"))
-    assert len({form(shapes, literal(text, "integer")) for text in ("-1", "0", "5", "10", "11")}) == 5
-
-
-def test_classes_count_where_a_class_is_asked_for() -> None:
-    shapes = vision("sh:or ( [ sh:class e:A ] [ sh:datatype xsd:string ] )")
-    node = [("http://e/p", NamedNode("http://e/v"))]
-    one, other = (shapes.form(NamedNode("http://e/x"), node, lambda _, c=c: (c,)) for c in ("A", "B"))
-    assert one != other
-    assert shapes.looks_at_classes("http://e/p")
-
-
-def test_properties_the_shapes_do_not_name_do_not_matter() -> None:
-    assert vision("sh:minCount 1").properties == {"http://e/p", str(rdflib.RDF.type)}
-
-
 @pytest.mark.parametrize(
     "constraint", ["sh:property [ sh:path e:q ]", "sh:equals e:q", "sh:node [ sh:property [ sh:path e:q ] ]"]
 )
@@ -129,18 +84,6 @@ def test_findings_are_told_by_form(shapes: rdflib.Graph) -> None:
     assert judge(dict(reversed(forms.items())), shapes) == found
 
 
-def test_a_unit_counts_by_its_class_alone(shapes: rdflib.Graph) -> None:
-    example = quantity(number("1.0"))
-    unknown = NodeExample(example.subject, example.values, {})
-    assert judge({"known": example}, shapes) == {}
-    assert [f.property for f in judge({"unknown": unknown}, shapes)["unknown"]] == [f"{QUDT}hasUnit"]
-
-
-def test_examples_of_one_node_do_not_mix(shapes: rdflib.Graph) -> None:
-    forms = {"one": quantity(number("1.0")), "other": quantity(number("2.0"))}
-    assert judge(forms, shapes) == {}
-
-
 def test_values_that_are_no_numbers_are_told_of_and_not_logged(
     shapes: rdflib.Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -149,20 +92,3 @@ def test_values_that_are_no_numbers_are_told_of_and_not_logged(
     assert found["wrong"]
     assert not caplog.records
     assert not logging.getLogger("rdflib.term").disabled
-
-
-def test_nothing_to_judge(shapes: rdflib.Graph) -> None:
-    assert judge({}, shapes) == {}
-
-
-def test_messages_do_not_speak_of_the_examples(shapes: rdflib.Graph) -> None:
-    shapes = load_shapes()
-    shapes.parse(
-        data=f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
-        [] a sh:NodeShape ; sh:targetClass <{QUDT}QuantityValue> ;
-          sh:property [ sh:path <{KGT}text> ; sh:minCount 2 ] .""",
-        format="turtle",
-    )
-    found = judge({"one": quantity(number("1.0"))}, shapes)["one"]
-    assert found
-    assert not any("urn:kgtable" in finding.message for finding in found)

@@ -10,8 +10,7 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.errors import QueryError
-from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens, with_values
+from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=40)
 query_like = st.lists(
@@ -70,22 +69,6 @@ def test_an_open_string_hides_nothing() -> None:
     assert ("word", "DROP") in kinds("ASK { ?s ?p '''open DROP ALL")
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("?a<?b", [("variable", "?a"), ("sign", "<"), ("variable", "?b")]),
-        ("e:a%20b:c\\'d", [("name", "e:a%20b:c\\'d")]),
-        (":x _:b", [("name", ":x"), ("name", "_:b")]),
-        ("'x'@en-GB", [("string", "'x'"), ("language", "@en-GB")]),
-        ("$größe", [("variable", "$größe")]),
-        ("", []),
-        (" # only this", []),
-    ],
-)
-def test_kinds_of_tokens(text: str, found: list[tuple[str, str]]) -> None:
-    assert kinds(text) == found
-
-
 def test_keywords_are_found_in_any_case_and_only_as_words() -> None:
     assert Token("word", "sElEcT", 0).is_word("ASK", "SELECT")
     assert not Token("string", "SELECT", 0).is_word("SELECT")
@@ -116,20 +99,3 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 )
 def test_python_values_become_terms(value: Bindable, text: str) -> None:
     assert str(to_term(value)) == text
-
-
-def test_a_value_without_a_term_is_named() -> None:
-    with pytest.raises(QueryError, match="A list cannot be bound"):
-        to_term(["x"])  # type: ignore[arg-type]
-
-
-def test_rows_are_written_as_sparql_writes_terms() -> None:
-    query = "SELECT * { VALUES (?n ?s) { } ?s ?p ?o }"
-    rows = [("0", "<http://example.org/a>"), ("1", "<http://example.org/b>")]
-    wanted = "SELECT * { VALUES (?n ?s) { (0 <http://example.org/a>) (1 <http://example.org/b>) } ?s ?p ?o }"
-    assert with_values(query, rows) == wanted
-
-
-def test_a_query_without_a_block() -> None:
-    with pytest.raises(QueryError, match="no empty block"):
-        with_values("SELECT * { ?s ?p ?o }", [])

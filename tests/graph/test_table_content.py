@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import io
-import json
 
-import pytest
 from hypothesis import given, settings
 
 from kgtable.building.contents import ContentWriter
-from kgtable.errors import GraphError
-from kgtable.graph import table_content
-from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.table_content import CellContent, TableContent
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.table_encoder import TableShape
 from kgtable.ontology.annotate import annotate
@@ -17,9 +13,6 @@ from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
 from tests.graph.support import NAMES, grid, triples_of
 from tests.graph.test_table_decoder import grids
-
-ROWS = tuple(ContentRow(row, False, f"r{row}", None, ((0, CellContent(f"r{row}")),)) for row in range(7))
-CONTENT = TableContent("t", "Title", "", ("A", "B"), ("\ud800",), (("Name", "http://e/p"),), ROWS)
 
 
 def encoded(table: Grid) -> TableContent:
@@ -55,22 +48,6 @@ def test_every_kind_of_cell() -> None:
     assert cells[3] == CellContent("31 Dec. 1921", True, "1921-12-31")
     assert (cells[4].value, cells[4].is_quantity) == ("5", True)
     assert encoded(table) == TableStatements("t", NAMES, triples_of(table)).content()
-
-
-def test_contents_in_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_content, "PART_ROWS", 3)
-    parts = list(CONTENT.to_parts())
-    assert len(parts) == 3
-    assert TableContent.from_parts("t", parts).in_memory() == CONTENT
-    assert [json.loads(part)[0] is None for part in CONTENT.to_parts(with_head=False)] == [True] * 3
-
-
-def test_a_table_without_rows_has_one_part() -> None:
-    empty = TableContent("t")
-    (part,) = empty.to_parts()
-    assert TableContent.from_parts("t", [part]).in_memory() == empty
-    with pytest.raises(GraphError, match="missing"):
-        TableContent.from_parts("t", [])
 
 
 def test_lexical_forms_are_those_of_typed_literals_printed_otherwise() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.building.load import fill_store
-from kgtable.errors import GraphError, GraphNotFoundError
+from kgtable.errors import GraphError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.table_source import read_table
@@ -80,11 +80,6 @@ def test_what_a_spreadsheet_says_of_cells_comes_back() -> None:
     assert back.formats == table.formats
     assert back.indents == {(1, 0): 1}
     assert back.header_cells == table.header_cells
-
-
-def test_a_table_that_is_not_there_is_named() -> None:
-    with pytest.raises(GraphNotFoundError, match="'nowhere'"):
-        decoded([], "nowhere", NAMES)
 
 
 def test_damaged_statements_give_a_clear_error() -> None:

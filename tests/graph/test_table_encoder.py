@@ -138,8 +138,3 @@ def test_positions_come_back(positions: set[tuple[int, int]]) -> None:
 def test_areas_come_back(corners: list[tuple[tuple[int, int], int, int]]) -> None:
     areas = tuple(Area(row, column, row + down, column + right) for (row, column), down, right in corners)
     assert parse_areas(areas_text(areas)) == areas
-
-
-def test_a_text_that_is_no_area_is_refused() -> None:
-    with pytest.raises(ValueError, match="B0"):
-        parse_areas("A1 B0")

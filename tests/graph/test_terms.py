@@ -7,16 +7,11 @@ from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
 from kgtable.graph.terms import (
-    WHOLE,
-    BlockForm,
-    FilledBlock,
     Namespaces,
-    Share,
     decimal_text,
     decode,
     encode,
     literal_text,
-    quote,
     text_literal,
 )
 
@@ -55,14 +50,6 @@ def test_invisible_and_private_characters_do_not_stand_in_iris(character: str) -
     assert character not in encode(f"a{character}b")
 
 
-def test_letters_of_all_scripts_stay_readable() -> None:
-    assert encode("Größe-日本_Ελλάδα") == "Größe-日本_Ελλάδα"
-
-
-def test_escapes_of_literals() -> None:
-    assert quote("a\\b\x00\ufffe\x7f\r") == '"a\\\\b\\u0000\\uFFFE\\u007F\\r"'
-
-
 @pytest.mark.parametrize(
     "base",
     [
@@ -96,37 +83,3 @@ def test_decimal_text_keeps_the_value_and_has_a_point(value: object) -> None:
     assert Decimal(text) == value
     assert "." in text
     assert decimal_text(text) == text
-
-
-def test_a_filled_form_is_the_sequence_of_its_pairs() -> None:
-    form = BlockForm([("<a>", "<type>"), ("<value>", 1), ("<text>", 0), ("<again>", 1)])
-    filled = FilledBlock(form, ('"seven"', '"7"'))
-    assert list(filled) == [("<a>", "<type>"), ("<value>", '"7"'), ("<text>", '"seven"'), ("<again>", '"7"')]
-    assert len(filled) == 4
-    assert filled[-1] == ("<again>", '"7"')
-    assert filled[1:3] == (("<value>", '"7"'), ("<text>", '"seven"'))
-    assert ("<text>", '"seven"') in filled
-
-
-def test_forms_without_slots_and_without_pairs() -> None:
-    assert list(FilledBlock(BlockForm([("<a>", "<b>")]), ())) == [("<a>", "<b>")]
-    assert list(FilledBlock(BlockForm([]), ())) == []
-
-
-def test_two_fillings_of_one_form_stay_apart() -> None:
-    form = BlockForm([("<value>", 0)])
-    one, other = FilledBlock(form, ('"1"',)), FilledBlock(form, ('"2"',))
-    assert [one[0], other[0]] == [("<value>", '"1"'), ("<value>", '"2"')]
-
-
-def test_a_slot_that_was_not_filled_is_an_error() -> None:
-    with pytest.raises(IndexError):
-        list(FilledBlock(BlockForm([("<value>", 1)]), ('"1"',)))
-
-
-def test_first_and_last_share() -> None:
-    shares = [Share(part, 3) for part in range(3)]
-    assert [share.is_first for share in shares] == [True, False, False]
-    assert [share.is_last for share in shares] == [False, False, True]
-    assert WHOLE.is_first
-    assert WHOLE.is_last

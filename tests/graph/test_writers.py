@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -12,16 +11,12 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from kgtable import api
-from kgtable.errors import UsageError
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, is_valid_iri, text_literal, typed
 from kgtable.graph.writers import (
     Format,
     JsonLdWriter,
     TurtleWriter,
-    collect,
-    plain_blocks,
     table_blocks,
-    term_text,
     writer_for,
 )
 from kgtable.tables.model import Area, Context, Grid
@@ -84,22 +79,6 @@ def test_any_text_is_the_same_in_every_format(text: str) -> None:
         assert quads(text_of(table, format), format) == expected
 
 
-def test_turtle_is_readable() -> None:
-    text = text_of(grid(("Year", "Pension"), ("2011", "574")), Format.TURTLE)
-    assert (
-        "<row/1> a kgt:Row ;\n"
-        "    kgt:table <http://example.org/data/table/t> ;\n"
-        "    kgt:row 1 ;\n"
-        '    rdfs:label "2011" ;\n'
-        "    kgt:subject data:2011 ;\n"
-        '    ex:hasYear "2011"^^xsd:gYear ;\n'
-        "    ex:hasPension <cell/1/1> .\n"
-        "\n"
-        "<cell/1/1> a qudt:QuantityValue ;\n"
-        "    qudt:numericValue 574.0 ;\n"
-    ) in text
-
-
 @pytest.mark.parametrize(
     ("name", "format"),
     [
@@ -112,12 +91,6 @@ def test_turtle_is_readable() -> None:
 )
 def test_formats_by_name_suffix_and_media_type(name: str, format: Format) -> None:
     assert Format.of(name) is format
-
-
-def test_an_unknown_format_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="turtle, trig"):
-        Format.of("rdfxml")
-    assert Format.from_suffix("a.xlsx") is None
 
 
 @pytest.mark.parametrize("format", list(Format))
@@ -183,35 +156,6 @@ def test_every_statement_comes_back(statements: list[tuple[str, str, str]]) -> N
     assert {quad.triple for quad in in_turtle} == {quad.triple for quad in expected}
 
 
-@pytest.mark.parametrize(
-    ("term", "short"),
-    [
-        (f"<{BASE}/cell/3/1>", "<cell/3/1>"),
-        (f"<{NAMES.ex}hasPension>", "ex:hasPension"),
-        (f"<{NAMES.data}größe>", "data:größe"),
-        (f"<{NAMES.data}a/b>", f"<{NAMES.data}a/b>"),
-        (typed("574.0", f"{XSD}decimal"), "574.0"),
-        (typed("574", f"{XSD}decimal"), '"574"^^xsd:decimal'),
-        (typed("7", f"{XSD}integer"), "7"),
-        (typed("2011", f"{XSD}gYear"), '"2011"^^xsd:gYear'),
-        ("_:b", "_:b"),
-    ],
-)
-def test_terms_are_as_short_as_can_be(term: str, short: str) -> None:
-    assert f" {short} ." in written([("<http://e/s>", [("<http://e/p>", term)])])
-
-
-def test_statements_of_a_subject_stand_together() -> None:
-    pairs = [
-        (RDF_TYPE, f"<{KGT}Row>"),
-        (RDF_TYPE, f"<{KGT}Group>"),
-        (f"<{KGT}text>", '"a"'),
-        (f"<{KGT}text>", '"b"'),
-    ]
-    text = written([(f"<{BASE}/row/1>", pairs)])
-    assert text.endswith('<row/1> a kgt:Row, kgt:Group ;\n    kgt:text "a", "b" .\n}\n')
-
-
 @pytest.mark.parametrize("with_graphs", [True, False])
 def test_a_graph_in_shares_is_the_graph(with_graphs: bool) -> None:
     blocks: list[Block] = [(f"<{BASE}/row/{n}>", [("<http://e/p>", f'"{n}"')]) for n in range(6)]
@@ -224,11 +168,6 @@ def test_a_graph_in_shares_is_the_graph(with_graphs: bool) -> None:
     )
     whole = written(blocks, with_graphs=with_graphs)
     assert TurtleWriter(NAMES, with_graphs=with_graphs).start() + "".join(parts) == whole
-
-
-def test_the_default_graph_has_no_base_of_its_own() -> None:
-    blocks: list[Block] = [(f"<{BASE}/row/1>", [("<http://e/p>", TABLE_NAME)])]
-    assert f"<{BASE}/row/1> <http://e/p> {TABLE_NAME} ." in written(blocks, None)
 
 
 any_text = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=30)
@@ -282,16 +221,6 @@ def test_every_lexical_form_and_datatype_comes_back(lexical: str, datatype: str)
     assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
 
 
-@pytest.mark.parametrize(
-    "value",
-    ['"x"@en', '"\\"@en"@de-AT', "<http://e/o>", f"<{KGT}Row>", f"<{NAMES.ex}a/b>", f"<{NAMES.data}//x>"],
-)
-@pytest.mark.parametrize("predicate", [PREDICATE, RDF_TYPE, f"<{KGT}text>"])
-def test_terms_that_people_may_have_written(value: str, predicate: str) -> None:
-    pairs = [(predicate, value), (predicate, '"other"')]
-    assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
-
-
 def test_blank_nodes_stay_one_node() -> None:
     text = document((None, [("_:a", [(PREDICATE, "_:b"), (RDF_TYPE, "_:c")]), ("_:b", [(PREDICATE, "_:a")])]))
     found = json_quads(text)
@@ -312,14 +241,6 @@ def test_a_json_graph_in_shares_is_the_graph() -> None:
         name,
         "DEFAULT",
     }
-
-
-def test_it_is_compact_and_plain_json() -> None:
-    text = document(
-        (None, [(SUBJECT, [(RDF_TYPE, f"<{KGT}Row>"), (f"<{KGT}row>", typed("3", f"{XSD}integer"))])])
-    )
-    assert json.loads(text)["@graph"] == [{"@id": "http://e/s", "@type": "kgt:Row", "kgt:row": 3}]
-    assert json.loads(document())["@graph"] == []
 
 
 ORDERED_TABLE = grid(
@@ -371,27 +292,3 @@ def test_whatever_people_wrote_into_a_table_is_given_in_one_order(triples: list[
     blocks = list(table_blocks(triples))
     assert sum(len(pairs) for _, pairs in blocks) == len(triples)
     assert list(table_blocks(triples[::-1])) == blocks
-
-
-def test_plain_blocks_are_sorted_types_first() -> None:
-    nodes = {"<b>": [("<p>", "<y>"), (RDF_TYPE, "<z>"), ("<p>", "<x>")], "<a>": [("<p>", "<x>")]}
-    assert list(plain_blocks(nodes)) == [
-        ("<a>", [("<p>", "<x>")]),
-        ("<b>", [(RDF_TYPE, "<z>"), ("<p>", "<x>"), ("<p>", "<y>")]),
-    ]
-    assert collect([]) == {}
-
-
-@pytest.mark.parametrize(
-    ("term", "text"),
-    [
-        (ox.Literal("5", datatype=ox.NamedNode(f"{XSD}decimal")), f'"5.0"^^<{XSD}decimal>'),
-        (ox.Literal(5), f'"5"^^<{XSD}integer>'),
-        (ox.Literal('a"\n\x00'), '"a\\"\\n\\u0000"'),
-        (ox.Literal("x", language="en"), '"x"@en'),
-        (ox.NamedNode("http://e/ü"), "<http://e/ü>"),
-        (ox.BlankNode("b"), "_:b"),
-    ],
-)
-def test_terms_are_written_as_the_converter_writes_them(term: ox.Literal, text: str) -> None:
-    assert term_text(term) == text

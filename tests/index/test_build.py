@@ -13,13 +13,12 @@ from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
-from kgtable.graph.store import TripleStore, store_state
-from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.corpus import NONE, Corpus, CorpusParts
-from kgtable.index.corpus_assembly import TableText, assemble
+from kgtable.index.corpus import Corpus, CorpusParts
+from kgtable.index.corpus_assembly import assemble
 from kgtable.index.embedding import Embedder
-from kgtable.index.graph_index import VERSION, GraphIndex, ensure_index, index_step, read_about
+from kgtable.index.graph_index import GraphIndex, ensure_index, index_step, read_about
 from kgtable.index.inferred.column_profiles import ColumnProfile
 from kgtable.index.inferred.joins import JoinCandidate, JoinFinder
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
@@ -93,18 +92,6 @@ def test_documents_that_did_not_change_are_not_read_again(
     )
 
 
-def test_an_updated_index_is_the_one_a_fresh_build_makes(tmp_path: Path) -> None:
-    tables = write_tables(tmp_path / "tables")
-    build(tables, tmp_path / "kg")
-    (tables / "medals.csv").write_text("Rank,Nation\n1,Chile\n", encoding="utf-8")
-    (tables / "bridges.csv").unlink()
-    (tables / "lakes.csv").write_text("Lake,Depth\nBaikal,1642\n", encoding="utf-8")
-    updated = build(tables, tmp_path / "kg")
-    assert updated.number == 2
-    fresh = build(tables, tmp_path / "fresh")
-    assert files_of(updated.index_path) == files_of(fresh.index_path)
-
-
 def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", seed: int = 0) -> None:
     chosen = random.Random(100 * number + seed)
     rows = "".join(
@@ -135,10 +122,8 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
         lambda generation, ids: assembled.append(list(ids)) or plain(generation, ids),
     )
 
-    def changed_rows() -> None:
+    def changed_rows_and_lost_headers() -> None:
         _teams(tables, 7, seed=1)
-
-    def lost_headers() -> None:
         _teams(tables, 2, headers="Nation,,", seed=3)
 
     def lost_texts() -> None:
@@ -164,7 +149,7 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
 
     monkeypatch.setattr(JoinFinder, "_compared", noted)
     build(tables, tmp_path / "kg")
-    for step, change in enumerate((changed_rows, lost_headers, lost_texts, first_and_last, empty)):
+    for step, change in enumerate((changed_rows_and_lost_headers, lost_texts, first_and_last, empty)):
         change()
         assembled.clear()
         compared.clear()
@@ -238,17 +223,6 @@ def test_another_embedding_or_a_missing_index_is_made_up_for(tmp_path: Path) -> 
     assert not ensure_index(GraphDirectory(tmp_path / "kg"), embedding="words", load=load_words)
 
 
-def test_vectors_are_made_up_for_when_the_packages_come(tmp_path: Path) -> None:
-    tables = write_tables(tmp_path / "tables")
-    step = index_step("words", load=lambda name: None)
-    build_graph([tables], tmp_path / "kg", after=[step])
-    place = GraphDirectory(tmp_path / "kg")
-    assert read_about(place.current().index_path)["embedding"] == "none"
-    assert not ensure_index(place, embedding="words", load=lambda name: None)
-    assert ensure_index(place, embedding="words", load=load_words)
-    assert read_about(place.current().index_path)["embedding"] == "words"
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}'])
 def test_an_index_of_another_version_is_named(generation: Generation, tmp_path: Path, text: str) -> None:
     shutil.copytree(generation.index_path, tmp_path / "index")
@@ -263,14 +237,6 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
     (tmp_path / "index" / name).unlink()
     with pytest.raises(VocabularyIndexError, match="missing or damaged"):
         GraphIndex(tmp_path / "index", load_words)
-
-
-def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
-    about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
-    assert about.pop("store") == store_state(generation.store_path)
-    assert set(about.pop("files")) == {path.name for path in generation.index_path.iterdir()} - {"index.json"}
-    assert len(about.pop("made_by")) == 64
-    assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
 
 
 def test_a_damaged_index_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
@@ -302,63 +268,10 @@ def places_of(corpus: Corpus, cells: np.ndarray) -> list[tuple[str, int, int]]: 
     ]
 
 
-def test_cells_are_found_by_their_text(index: GraphIndex) -> None:
-    corpus = index.corpus
-    assert places_of(corpus, corpus.text_cells.of(text(corpus, "7"))) == [("medals", 2, 2), ("medals", 3, 2)]
-
-
 def test_typed_cells_are_found_by_both_forms(index: GraphIndex) -> None:
     corpus = index.corpus
     for form in ("31 dec. 1921", "1921-12-31"):
         assert places_of(corpus, corpus.text_cells.of(text(corpus, form))) == [("bridges", 1, 1)]
-
-
-def test_header_cells_are_scored_but_are_no_objects(index: GraphIndex) -> None:
-    corpus = index.corpus
-    gold = text(corpus, "gold")
-    assert len(corpus.text_cells.of(gold)) == 0
-    assert corpus.places.column_number[corpus.text_columns.of(gold)].tolist() == [2]
-    assert gold[0] in corpus.places.cell_text
-
-
-def test_rows_are_found_by_label_and_group(index: GraphIndex) -> None:
-    corpus, places = index.corpus, index.corpus.places
-    labelled = corpus.text_labels.of(text(corpus, "- cloud"))
-    assert places.row_number[labelled].tolist() == [2, 6]
-    grouped = corpus.text_groups.of(text(corpus, "revenue:"))
-    assert places.row_number[grouped].tolist() == [2, 3, 4]
-
-
-def test_starts_enclose_what_belongs_to_a_table(index: GraphIndex) -> None:
-    places = index.corpus.places
-    for table in range(places.tables):
-        rows = np.flatnonzero(places.row_table == table)
-        assert rows.tolist() == list(range(places.table_row_start[table], places.table_row_start[table + 1]))
-        cells = np.flatnonzero(places.row_table[places.cell_row] == table)
-        start, end = places.table_cell_start[table : table + 2]
-        assert cells.tolist() == list(range(start, end))
-        columns = np.flatnonzero(places.column_table == table)
-        start, end = places.table_column_start[table : table + 2]
-        assert columns.tolist() == list(range(start, end))
-
-
-def test_columns_know_their_predicate_and_kind(index: GraphIndex) -> None:
-    corpus, places = index.corpus, index.corpus.places
-    table = corpus.table_ids.index("medals")
-    start, end = places.table_column_start[table : table + 2]
-    iris = [corpus.predicates[number] for number in places.column_predicate[start:end].tolist()]
-    assert [iri.rpartition("#")[2] for iri in iris] == ["hasRank", "hasNation", "hasGold", "hasSilver"]
-    assert places.column_is_numeric[start:end].tolist()[1:] == [False, True, True]
-    unnamed = places.column_name[places.table_column_start[corpus.table_ids.index("income")]]
-    assert unnamed == NONE
-
-
-def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
-    corpus = index.corpus
-    dated = {
-        text for text, marked in zip(corpus.texts, corpus.statistics.text_is_dated, strict=True) if marked
-    }
-    assert dated == {"2018", "2019", "31 dec. 1921", "1921-12-31", "1 may 1988", "1988-05-01"}
 
 
 def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
@@ -366,36 +279,6 @@ def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
     assert list(CorpusParts.open(tmp_path).table_texts) == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
-
-
-def text_of(content: TableContent) -> str:
-    text = TableText(content)
-    for row in content.rows:
-        text.add(row)
-    return text.text
-
-
-def row(number: int, *cells: tuple[int, str], header: bool = False) -> ContentRow:
-    return ContentRow(number, header, None, None, tuple((at, CellContent(text)) for at, text in cells))
-
-
-def test_the_text_of_a_table_begins_with_its_name_and_columns() -> None:
-    content = TableContent(
-        "t",
-        title="Winter games",
-        heading=("Medals",),
-        columns=(("Nation", "ex:a"), ("", "ex:b"), ("Gold", "ex:c")),
-        rows=(row(0, (0, "Nation"), header=True), row(1, (0, "Norway"), (2, "12")), row(2, (0, "Kenya"))),
-    )
-    assert text_of(content) == "Winter games. Medals. Nation, Gold. Norway, 12; Kenya"
-    assert text_of(TableContent("t")) == "."
-
-
-def test_a_long_table_is_cut() -> None:
-    rows = tuple(row(number, (0, f"name{number}")) for number in range(10_000))
-    text = text_of(TableContent("t", columns=(("Name", "ex:a"),), rows=rows))
-    assert text.startswith("Name. name0; name1")
-    assert len(text) < 800
 
 
 def test_cells_are_kept_as_they_are_printed(index: GraphIndex) -> None:

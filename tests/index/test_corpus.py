@@ -11,7 +11,7 @@ import pytest
 
 from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.corpus import K1, NONE, B, Corpus, Places, Statistics
+from kgtable.index.corpus import K1, B, Corpus, Places, Statistics
 from kgtable.index.graph_index import GraphIndex
 from kgtable.text.words import terms
 
@@ -37,32 +37,6 @@ def test_a_corpus_comes_back_from_its_files(generation: Generation, copy: Path) 
             np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(corpus.text_cells.items, again.text_cells.items)
     assert list(again.texts) == list(corpus.texts)
-
-
-def test_what_lies_in_a_table_lies_together(index: GraphIndex) -> None:
-    places = index.corpus.places
-    starts = places.table_cell_start
-    assert len(starts) == places.tables + 1 == 4
-    assert (starts[0], starts[-1]) == (0, len(places.cell_row))
-    for table in range(places.tables):
-        rows = places.cell_row[starts[table] : starts[table + 1]]
-        assert set(places.row_table[rows].tolist()) == {table}
-        assert (np.diff(rows) >= 0).all()
-
-
-def test_every_number_is_one_of_something_there(index: GraphIndex) -> None:
-    corpus, places = index.corpus, index.corpus.places
-    for names, size in (
-        ((places.cell_text, places.row_label, places.row_group_label, places.column_name), len(corpus.texts)),
-        ((places.column_predicate,), len(corpus.predicates)),
-        ((places.cell_column,), len(places.column_number)),
-        ((corpus.text_cells.items,), len(places.cell_row)),
-        ((corpus.term_tables.items,), places.tables),
-        ((corpus.term_texts.items,), len(corpus.texts)),
-    ):
-        for numbers in names:
-            assert numbers.min(initial=0) >= NONE
-            assert numbers.max(initial=0) < size
 
 
 ARRAYS = ("bm25.npy", "texts.npy", "text_cells.items.npy", "tables.json")
@@ -118,13 +92,3 @@ def test_weights_are_okapis(index: GraphIndex) -> None:
             np.testing.assert_allclose(statistics.bm25[place], expected, rtol=1e-5)
             seen += 1
     assert seen == len(statistics.bm25)
-
-
-def test_words_around_a_table_are_not_in_it(index: GraphIndex) -> None:
-    corpus = index.corpus
-    inside = {}
-    for word in ("acme", "cloud", "annual"):
-        number = corpus.terms.find(terms(word)[0])
-        assert number is not None
-        inside[word] = bool(corpus.statistics.in_table[corpus.term_tables.starts[number]])
-    assert inside == {"acme": False, "cloud": True, "annual": True}

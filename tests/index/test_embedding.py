@@ -10,7 +10,7 @@ import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.index import embedding, minilm
-from kgtable.index.embedding import embedder_or_lexical, load_embedder, normalise, release_embedders
+from kgtable.index.embedding import embedder_or_lexical, load_embedder, release_embedders
 from kgtable.index.minilm import MiniLM
 
 
@@ -27,15 +27,6 @@ def test_vectors_are_unit_rows_in_the_order_of_the_texts(model: MiniLM) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     for row, text in enumerate(texts):
         np.testing.assert_allclose(vectors[row], model.embed([text])[0], atol=1e-5)
-
-
-def test_similar_texts_lie_closer(model: MiniLM) -> None:
-    cat, kitten, bonds = model.embed(["cat", "kitten", "bond yields rose"])
-    assert cat @ kitten > cat @ bonds + 0.2
-
-
-def test_no_texts_give_no_rows(model: MiniLM) -> None:
-    assert model.embed([]).shape == (0, 384)
 
 
 def test_a_question_is_embedded_without_torch(model: MiniLM) -> None:
@@ -96,10 +87,6 @@ def test_indexes_name_the_weights_that_made_them(model: MiniLM) -> None:
     assert load_embedder("minilm-int8") is not None
 
 
-def test_none_means_lexical_only() -> None:
-    assert load_embedder("none") is None
-
-
 @pytest.mark.parametrize("name", ["", "minilm:x", "none:x", "st:", "openai:", "word2vec", "what:ever"])
 def test_a_name_that_means_nothing_is_refused(name: str) -> None:
     with pytest.raises(EmbeddingError, match=r"no embedding named .*minilm, none, st:"):
@@ -122,12 +109,6 @@ def test_a_missing_extra_leaves_lexical_retrieval_and_says_so_once(
     assert "pip install 'kgtable[embeddings]'" in caplog.text
 
 
-def test_normalise_keeps_rows_of_zeros() -> None:
-    rows = normalise(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    assert rows.dtype == np.float32
-    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-6)
-
-
 def test_a_saved_model_of_the_original_weights_gives_nearly_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -140,16 +121,3 @@ def test_a_saved_model_of_the_original_weights_gives_nearly_the_same_vectors(
     cosines = (model.embed(texts) * MiniLM.load().embed(texts)).sum(1)
     assert cosines.min() > 0.995
     assert model.embed([]).shape == (0, 384)
-
-
-def test_a_model_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sentence_transformers", reason="the embeddings extra is not installed")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(EmbeddingError, match="cannot be loaded"):
-        load_embedder(f"st:{tmp_path / 'absent'}")
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"kgtable\[embeddings\]"):
-        load_embedder("st:any")

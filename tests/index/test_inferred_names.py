@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from click.testing import CliRunner
 
 import kgtable
 from kgtable.building.generations import GraphDirectory
-from kgtable.cli.main import main
-from kgtable.errors import ConfigError, VocabularyIndexError
+from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.inferred.model_names import SampledTable, column_groups, propose_with_model
+from kgtable.index.inferred.model_names import propose_with_model
 from kgtable.index.inferred.name_inference import stated_names
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
@@ -201,38 +198,10 @@ def test_a_model_names_what_is_missing_and_the_names_are_kept(tables: Path, tmp_
         )
 
 
-def test_columns_that_belong_together_are_shown_together() -> None:
-    table = SampledTable("t", "", tuple("abcdefgh"), (tuple("12345678"),))
-    assert column_groups(table, None) == [[0, 1, 2, 3, 4, 5], [6, 7]]
-    words = load_words("words")
-    assert words is not None
-    rows = (("red", "1", "red", "2"), ("red", "1", "red", "2"))
-    assert column_groups(SampledTable("t", "", ("", "", "", ""), rows), words.embed)[0] == [0, 2]
-
-
-def test_the_command_shows_the_names(tables: Path, tmp_path: Path) -> None:
-    built(tables, tmp_path / "kg").close()
-    shown = CliRunner().invoke(main, ["names", "--kg", str(tmp_path / "kg")])
-    assert shown.exit_code == 0
-    assert "table_2, column 1: Club (" in shown.output
-    listed = CliRunner().invoke(main, ["names", "--kg", str(tmp_path / "kg"), "--json"])
-    assert {name["name"] for name in json.loads(listed.output)} >= {"Club", "Town", "Founded"}
-    alone = folder_of(tmp_path / "alone", lakes=OTHER)
-    built(alone, tmp_path / "kg2").close()
-    assert "no names are missing" in CliRunner().invoke(main, ["names", "--kg", str(tmp_path / "kg2")]).output
-
-
 def test_damaged_names_are_told(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('[{"table": 1}]', encoding="utf-8")
     with pytest.raises(VocabularyIndexError, match="damaged"):
         InferredNames.open(tmp_path)
-
-
-def test_without_a_model_none_is_asked(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KGTABLE_MODEL", raising=False)
-    built(tables, tmp_path / "kg").close()
-    with pytest.raises(ConfigError, match="no model"):
-        kgtable.infer_names(tmp_path / "kg")
 
 
 def test_names_that_a_user_gives_tell_how_tables_are_related(tmp_path: Path) -> None:

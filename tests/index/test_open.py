@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.embedding import Embedder
 from kgtable.index.graph_index import GraphIndex
 from tests.index.sample_graph import load_words
 
@@ -28,29 +26,6 @@ def test_questions_are_embedded_as_the_graph_was(index: GraphIndex) -> None:
     assert vectors.shape == (2, 64)
     assert index.vectors is not None
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-
-
-def test_the_model_is_loaded_when_first_needed_and_once(generation: Generation) -> None:
-    asked: list[str] = []
-
-    def load(name: str) -> Embedder | None:
-        asked.append(name)
-        return load_words(name)
-
-    index = GraphIndex(generation.index_path, load)
-    assert index.lexical.is_known("norway")
-    assert asked == []
-    for _ in range(2):
-        index.embed(["x"])
-        assert index.vectors is not None
-    assert asked == ["words"]
-
-
-def test_without_the_packages_of_its_model_it_is_lexical(generation: Generation) -> None:
-    index = GraphIndex(generation.index_path, lambda name: None)
-    assert index.vectors is None
-    assert index.embed(["x"]) is None
-    assert index.lexical.is_known("norway")
 
 
 def test_threads_share_it(index: GraphIndex) -> None:
@@ -93,7 +68,3 @@ def test_a_damaged_word_index_is_named(copy: Path) -> None:
                 GraphIndex(copy, load_words)
         (copy / f"grams.{name}.npy").write_bytes(sound)
     assert GraphIndex(copy, load_words).lexical.is_known("norway")
-
-
-def test_what_is_said_of_it_is_kept(index: GraphIndex) -> None:
-    assert json.loads((index.folder / "index.json").read_text(encoding="utf-8")) == index.about

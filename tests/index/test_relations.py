@@ -11,19 +11,15 @@ from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.column_profiles import (
     ColumnProfile,
     TableHead,
     TableProfiles,
     ValueForm,
-    header_words,
-    key_of,
 )
-from kgtable.index.inferred.joins import MOST_KIN_PAIRS, JoinFinder, fuzzy_pairs
+from kgtable.index.inferred.joins import MOST_KIN_PAIRS, JoinFinder
 from kgtable.index.inferred.relations import FILE, TableRelations, stated_relations
-from kgtable.index.inferred.unions import _compared_places
-from tests.index.sample_graph import build, load_words
+from tests.index.sample_graph import build
 
 TABLES = {
     "members": "Member ID,Name,Town\nM07,Ann Lee,Bath\nM11,Bo Dahl,York\nM15,Cy Fox,Hull\nM19,Di Gray,Ely\n",
@@ -120,23 +116,6 @@ def test_the_graph_states_the_relations(built: Generation, relations: TableRelat
     assert bool(asked)
 
 
-def test_an_update_relates_as_a_fresh_build_does(tmp_path: Path) -> None:
-    tables = written(tmp_path / "tables")
-    build(tables, tmp_path / "kg")
-    (tables / "members.csv").unlink()
-    written(tables, {"staff": "Staff,Town\nHal,Bath\nIda,York\nJon,Hull\nKit,Ely\n"})
-    updated, fresh = build(tables, tmp_path / "kg"), build(tables, tmp_path / "fresh")
-    assert (updated.index_path / FILE).read_bytes() == (fresh.index_path / FILE).read_bytes()
-    quads = [sorted(map(str, store_of(generation).graph(None))) for generation in (updated, fresh)]
-    assert quads[0] == quads[1]
-    assert not [quad for quad in quads[0] if "table/members" in quad]
-
-
-def test_the_index_still_describes_the_store(built: Generation) -> None:
-    index = GraphIndex(built.index_path, load_words)
-    assert index.describes(store_of(built))
-
-
 def test_an_index_of_before_has_no_relations_and_is_made_again(tmp_path: Path) -> None:
     tables = written(tmp_path / "tables", {name: TABLES[name] for name in ("members", "loans")})
     with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
@@ -155,24 +134,6 @@ def test_damaged_relations_are_told(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('{"joins": [{}], "unions": []}')
     with pytest.raises(VocabularyIndexError, match="relations"):
         TableRelations.open(tmp_path)
-
-
-def test_texts_with_other_figures_are_not_the_same_spelt_otherwise() -> None:
-    left, right = [(0, "area 1"), (1, "new york")], [(5, "area 2"), (6, "nw york")]
-    assert [(one, other) for one, other, _ in fuzzy_pairs(left, right)] == [(1, 6)]
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [(" New  York[2]", "new york"), ("1,000.0", "1000"), ("+7", "7"), ("n/a", ""), ("—", ""), ("007", "007")],
-)
-def test_keys_of_values(text: str, key: str) -> None:
-    assert key_of(text) == key
-
-
-def test_words_of_headers() -> None:
-    assert header_words("StuID") == ("stu", "id")
-    assert header_words("current_address_id") == ("current", "address", "id")
 
 
 def test_parts_are_found_where_headers_or_a_title_are_missing(tmp_path: Path) -> None:
@@ -220,13 +181,3 @@ def test_tables_of_very_many_columns_are_not_compared_column_by_column() -> None
     finder = JoinFinder(broad)
     assert list(finder.candidates()) == []
     assert finder.looked_at <= MOST_KIN_PAIRS
-
-
-def test_wide_parts_of_one_table_are_found_by_their_headers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relations: TableRelations
-) -> None:
-    monkeypatch.setattr("kgtable.index.inferred.unions.WIDEST", 1)
-    found = TableRelations.open(build(written(tmp_path / "tables"), tmp_path / "kg").index_path)
-    assert found.unions == relations.unions
-    one, other = wide(2, 3_000).of_table
-    assert len(list(_compared_places(one, other))) == 3_000

@@ -80,16 +80,6 @@ def test_the_cache_outlives_the_process_and_holds_no_key(model: Embedder, tmp_pa
     assert not any(KEY.encode() in content for content in stored)
 
 
-def test_many_texts_go_in_batches(model: Embedder) -> None:
-    assert model.embed([str(number) for number in range(600)]).shape == (600, 3)
-    assert [len(batch) for batch in Endpoint.asked] == [256, 256, 88]
-
-
-def test_the_dimension_is_the_models_own(model: Embedder) -> None:
-    assert model.dimension == 3
-    assert model.embed([]).shape == (0, 3)
-
-
 def test_a_refusal_is_an_embedding_error(model: Embedder) -> None:
     Endpoint.status = 404
     with pytest.raises(EmbeddingError, match=r"gave no vectors.*no such model"):

@@ -5,11 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.errors import VocabularyIndexError
 from kgtable.index.substring import LexicalIndex, Strings, encoded, folded, write_grams
 
 letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
@@ -44,12 +42,6 @@ def test_many_threads_may_search(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: index.containing(["net"]).tolist(), range(50)))
     assert found == [[0, 1]] * 50
-
-
-def test_a_missing_index_is_named(tmp_path: Path) -> None:
-    Strings.write([], tmp_path / "texts")
-    with pytest.raises(VocabularyIndexError, match=r"is missing or damaged. Build the graph again"):
-        LexicalIndex(tmp_path, Strings.open(tmp_path / "texts"))
 
 
 texts = st.lists(st.text(st.sampled_from("abä\0\ud800 x"), max_size=6), max_size=12, unique=True)

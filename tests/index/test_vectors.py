@@ -7,7 +7,6 @@ import faiss
 import numpy as np
 import pytest
 
-from kgtable.errors import VocabularyIndexError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.vectors import (
     KINDS,
@@ -33,19 +32,6 @@ def test_the_nearest_terms_of_each_vocabulary(index: GraphIndex) -> None:
     assert index.corpus.texts[groups[1, 0]] == "costs:"
 
 
-def test_no_vectors_are_asked_for(index: GraphIndex) -> None:
-    assert index.vectors is not None
-    texts, cosines = index.vectors.nearest("subjects", np.zeros((0, 64), dtype=np.float32), 5)
-    assert texts.shape == cosines.shape == (0, 0)
-
-
-def test_numerals_are_no_subjects(index: GraphIndex) -> None:
-    assert index.vectors is not None
-    subjects = {index.corpus.texts[number] for number in index.vectors.texts["subjects"].tolist()}
-    assert "norway" in subjects
-    assert not subjects & {"1", "2", "3"}
-
-
 def test_every_table_and_term_has_its_vector(index: GraphIndex) -> None:
     assert index.vectors is not None
     embedder = WordEmbedder()
@@ -66,11 +52,6 @@ def test_a_text_is_embedded_once(index: GraphIndex, tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors[:2], embedder.embed(["norway", "a new text"]), atol=1e-6)
     np.testing.assert_allclose(vectors[0], vectors[2])
     assert keys.shape == (4, 16)
-
-
-def test_missing_vectors_are_named(tmp_path: Path) -> None:
-    with pytest.raises(VocabularyIndexError, match="missing or damaged"):
-        Vectors.open(tmp_path)
 
 
 def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.index.postings import Postings, ranges, runs
-from kgtable.text.words import asking_terms, is_empty_word, terms, words
+from kgtable.index.postings import Postings
+from kgtable.text.words import terms, words
 
 
 @pytest.mark.parametrize(
@@ -32,17 +32,6 @@ def test_terms_are_stems_without_function_words() -> None:
     assert terms("Which of the bridges is the longest?") == ["bridg", "longest"]
 
 
-def test_singular_and_plural_meet() -> None:
-    assert terms("nations") == terms("Nation")
-
-
-def test_words_that_only_ask() -> None:
-    assert is_empty_word("how")
-    assert is_empty_word("listed")
-    assert not is_empty_word("bridge")
-    assert "total" in asking_terms()
-
-
 def test_threads_get_the_same_stems() -> None:
     texts = [f"running nations {number} happily" for number in range(500)]
     with ThreadPoolExecutor(8) as pool:
@@ -59,19 +48,3 @@ def test_postings_give_each_item_of_a_key_once(found: list[tuple[int, int]], key
     expected = [item for key in keys for item in sorted({item for k, item in found if k == key})]
     assert postings.of(np.array(keys, dtype=np.int64)).tolist() == expected
     assert [item for key in keys for item in postings.of_one(key).tolist()] == expected
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=10))
-def test_ranges(found: list[tuple[int, int]]) -> None:
-    starts = np.array([start for start, _ in found], dtype=np.int64)
-    ends = np.array([start + length for start, length in found], dtype=np.int64)
-    assert ranges(starts, ends).tolist() == [
-        n for start, length in found for n in range(start, start + length)
-    ]
-
-
-@given(st.lists(st.integers(0, 9)).map(sorted))
-def test_runs(values: list[int]) -> None:
-    distinct, place = runs(np.array(values, dtype=np.int64))
-    assert distinct.tolist() == sorted(set(values))
-    assert distinct[place].tolist() == values

@@ -36,18 +36,6 @@ def test_the_magic_asks_an_open_graph_or_a_directory(
     assert shell.user_ns["kept"].equals(frame)
 
 
-def test_faults_are_one_line(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_cell("%%sparql nowhere\nASK {}")
-    shell.run_cell("%%sparql\nASK {}")
-    shell.run_cell("x = 5")
-    shell.run_cell("%%sparql x\nASK {}")
-    printed = capsys.readouterr().out
-    assert "GraphNotFoundError: " in printed
-    assert "UsageError: The line of the magic cannot be read." in printed
-    assert "UsageError: x is no graph." in printed
-    assert "Traceback" not in printed
-
-
 def test_what_a_graph_gives_shows_itself_escaped(tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     folder.mkdir()

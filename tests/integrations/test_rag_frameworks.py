@@ -89,17 +89,6 @@ def test_llamaindex_retrieves_nodes_and_answers_with_sources(samples_graph: kgta
     assert nothing.source_nodes == []
 
 
-def test_llamaindex_synthesizes_over_the_retriever(samples_graph: kgtable.KnowledgeGraph) -> None:
-    pytest.importorskip("llama_index.core", reason="the extra llamaindex is not installed")
-    from llama_index.core.llms.mock import MockLLM
-    from llama_index.core.query_engine import RetrieverQueryEngine
-
-    from kgtable.integrations.llamaindex_engine import LlamaIndexRetriever
-
-    engine = RetrieverQueryEngine.from_args(LlamaIndexRetriever(samples_graph, k=60, tables=1), llm=MockLLM())
-    assert "Norrvik | 1840.5" in str(engine.query(QUESTION))  # the model echoes its prompt
-
-
 @pytest.mark.parametrize(
     ("package", "module", "extra"),
     [

@@ -11,7 +11,6 @@ import rdflib
 import kgtable
 from kgtable.integrations.rdflib_store import RdflibStore
 
-QUDT = rdflib.Namespace("http://qudt.org/schema/qudt/")
 RDFS = rdflib.RDFS
 
 
@@ -60,20 +59,6 @@ def test_patterns_of_every_kind_match_as_in_a_copy(
     live.close()
 
 
-def test_the_union_and_the_graphs_of_a_triple(samples_path: Path) -> None:
-    live = dataset(samples_path, default_union=True)
-    (cell,) = {
-        s
-        for s, _, _ in live.triples(
-            (None, QUDT.numericValue, rdflib.Literal("198750000", datatype=rdflib.XSD.decimal))
-        )
-    }
-    assert live.value(cell, QUDT.hasUnit) == rdflib.URIRef("http://qudt.org/vocab/unit/CCY_EUR")
-    (quad,) = live.quads((cell, QUDT.hasUnit, None, None))
-    assert str(quad[3]).endswith("table/harbour-cargo")
-    live.close()
-
-
 def test_sparql_runs_in_the_engine_of_the_graph(samples_path: Path) -> None:
     live = dataset(samples_path, default_union=True)
     rows = live.query(
@@ -108,15 +93,3 @@ def test_writing_is_refused(samples_graph: kgtable.KnowledgeGraph) -> None:
             attempt(triple)
     with pytest.raises(kgtable.GraphError, match="read-only"):
         live.update("CLEAR ALL")
-
-
-def test_the_plugin_is_declared() -> None:
-    import tomllib
-
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
-    assert (
-        project["entry-points"]["rdf.plugins.store"]["kgtable"]
-        == f"{RdflibStore.__module__}:{RdflibStore.__name__}"
-    )

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.config import ModelEndpoint, Secret
-from kgtable.errors import StorageError
 from kgtable.llm.client import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.protocol import Completion, RequestFault, Usage
@@ -107,12 +106,6 @@ def test_the_key_is_in_no_line(tmp_path: Path) -> None:
     assert text.count("***") == 2
 
 
-def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
-    trace = Trace(tmp_path / "t.jsonl")
-    trace.write(ENDPOINT, "answer", {}, ModelReply("a\ud800"), 0)
-    assert json.loads(trace.path.read_text(encoding="utf-8"))["reply"]["text"] == "a\ud800"
-
-
 def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     trace = Trace(tmp_path / "t.jsonl")
     with ThreadPoolExecutor(4) as pool:
@@ -121,8 +114,7 @@ def test_threads_do_not_mix_their_lines(tmp_path: Path) -> None:
     assert sorted(int(json.loads(line)["stage"]) for line in lines) == list(range(40))
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "nowhere" / "t.jsonl"):
-        with pytest.raises(StorageError, match="KGTABLE_TRACE") as caught:
-            Trace(path).write(ENDPOINT, "answer", {}, ModelReply("x"), 0)
-        assert str(path) in str(caught.value)
+def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "t.jsonl")
+    trace.write(ENDPOINT, "answer", {}, ModelReply("a\ud800"), 0)
+    assert json.loads(trace.path.read_text(encoding="utf-8"))["reply"]["text"] == "a\ud800"

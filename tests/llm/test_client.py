@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from kgtable.config import OPENAI_URL, ModelEndpoint, Secret, load_settings
+from kgtable.config import ModelEndpoint, Secret, load_settings
 from kgtable.errors import (
-    ConfigError,
     LLMAuthError,
     LLMError,
     LLMRateLimitError,
@@ -298,20 +297,6 @@ def send(endpoint: ModelEndpoint, body: Mapping[str, Any], tap: Tap) -> ModelRep
         return post(client, body, tap, 30.0)
 
 
-def test_a_tap_passes_text_on_and_is_open_for_one_attempt() -> None:
-    pieces: list[str] = []
-    tap = Tap(pieces.append)
-    assert tap.open
-    tap("a")
-    assert not tap.open
-    tap("b")
-    assert pieces == ["a", "b"]
-    assert not Tap(None).open
-    closed = Tap(pieces.append)
-    closed.close()
-    assert not closed.open
-
-
 @pytest.mark.parametrize(
     ("act", "status"),
     [
@@ -341,15 +326,6 @@ def test_replies_whole_and_streamed_are_the_same() -> None:
     assert "".join(pieces) == "some words ü \u202e"
 
 
-def test_an_error_of_the_listener_is_its_own() -> None:
-    def listen(piece: str) -> None:
-        raise ValueError("the listener's")
-
-    with ScriptedServer(["words"]) as server, pytest.raises(ValueError, match="the listener's"):
-        send(ModelEndpoint(server.base_url), BODY, Tap(listen))
-    assert len(server.requests) == 1
-
-
 def test_the_key_of_the_endpoint_and_no_other_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, f"other-{name}")
@@ -360,20 +336,7 @@ def test_the_key_of_the_endpoint_and_no_other_is_sent(monkeypatch: pytest.Monkey
     assert "other-" not in str(server.requests)
 
 
-def test_the_account_is_named_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_ORG_ID", "mine")
-    with open_client(ModelEndpoint(OPENAI_URL, Secret("k")), 1.0) as client:
-        assert client.organization == "mine"
-    with open_client(ModelEndpoint("http://e/v1", Secret("k")), 1.0) as client:
-        assert client.organization is None
-        assert client.max_retries == 0
-
-
 QUESTION = Request(({"role": "user", "content": "Say hello."},))
-
-
-def test_no_key_and_no_address_mean_no_model() -> None:
-    assert connect(load_settings(environment={})) is None
 
 
 def test_the_settings_model_is_reached(tmp_path: Path) -> None:
@@ -387,11 +350,6 @@ def test_the_settings_model_is_reached(tmp_path: Path) -> None:
             model.close()
     assert [request.body["model"] for request in server.requests] == ["tiny"]
     assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 1
-
-
-def test_an_unknown_form_is_refused() -> None:
-    with pytest.raises(ConfigError, match="structured = 'xml'"):
-        connect(load_settings(environment={"OPENAI_API_KEY": "k"}, structured="xml"))
 
 
 def test_nothing_imports_the_openai_package_before_a_request() -> None:

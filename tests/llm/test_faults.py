@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.config import OPENAI_URL, ModelEndpoint, Secret
-from kgtable.llm.protocol import ChatDialect, Request, RequestFault, fault_from_response, retry_after
+from kgtable.llm.protocol import ChatDialect, Request, RequestFault, retry_after
 
 SCHEMA = {"title": "sum", "type": "object", "additionalProperties": False, "description": 'ü "<b>"'}
 FORMED = Request(({"role": "system", "content": "S"}, {"role": "user", "content": "U"}), schema=SCHEMA)
@@ -35,11 +35,6 @@ def test_weaker_forms_spell_it_out_and_do_not_touch_the_request(form: str) -> No
     assert FORMED.messages[0]["content"] == "S"
 
 
-def test_without_a_schema_nothing_is_asked_for_and_none_leaves_parameters_out() -> None:
-    body = ChatDialect("object").body("m", Request(FORMED.messages, temperature=None, max_tokens=None))
-    assert set(body) == {"model", "messages"}
-
-
 @pytest.mark.parametrize(
     ("message", "status", "after"),
     [
@@ -55,11 +50,6 @@ def test_without_a_schema_nothing_is_asked_for_and_none_leaves_parameters_out() 
 )
 def test_what_is_learnt_from_a_refusal(message: str, status: int | None, after: ChatDialect | None) -> None:
     assert ChatDialect().after(RequestFault(message, status), ChatDialect().body("m", FORMED)) == after
-
-
-def test_a_prompt_that_is_too_long_teaches_nothing() -> None:
-    fault = RequestFault("temperature", 400, "context_length_exceeded")
-    assert ChatDialect().after(fault, ChatDialect().body("m", FORMED)) is None
 
 
 @given(
@@ -97,20 +87,6 @@ def test_whatever_is_refused_there_is_an_end(messages: list[str]) -> None:
 )
 def test_the_time_to_wait_is_read(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=100.0) == seconds
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ('{"error": {"message": "no such model", "code": "model_not_found"}}', "no such model"),
-        ('{"error": "out of memory"}', "out of memory"),
-        ('{"detail": "wrong path"}', "wrong path"),
-        ("<h1>502 \n Bad Gateway</h1>", "<h1>502 Bad Gateway</h1>"),
-        ("", "no message"),
-    ],
-)
-def test_the_message_of_any_error_body_is_shown(body: str, message: str) -> None:
-    assert fault_from_response(400, {}, body).message == message
 
 
 @pytest.mark.parametrize(

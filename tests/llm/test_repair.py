@@ -99,11 +99,6 @@ def test_a_repair_that_takes_long_is_given_up() -> None:
     assert time.monotonic() - started < 5
 
 
-def test_the_object_that_fits_is_chosen() -> None:
-    schema = {"type": "object", "required": ["answer"]}
-    assert read_object('First {"note": 1}, then {"answer": 2}.', schema) == {"answer": 2}
-
-
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["name"],

@@ -60,14 +60,6 @@ def test_the_text_of_a_reply(message: Any, text: str) -> None:
     assert found.refusal == (message.get("refusal") or "")
 
 
-def test_counts_and_model_where_they_are_told() -> None:
-    usage = {"prompt_tokens": 3, "completion_tokens": 2**60}
-    found = read_reply(completion({"content": "x"}, usage=usage, model="m-1"))
-    assert found == ModelReply("x", "stop", "", 3, 2**60, "m-1")
-    for odd in (None, [], "many", {"prompt_tokens": "3"}):
-        assert read_reply(completion({"content": "x"}, usage=odd)) == ModelReply("x")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -130,13 +122,6 @@ ASKED = Request(({"role": "user", "content": "Add 1 and 2."},), schema={"type": 
 URL = "http://e/v1"
 
 
-def test_the_same_question_has_the_same_fingerprint() -> None:
-    assert ASKED.fingerprint("m", URL) == ASKED.fingerprint("m", URL)
-    turned = replace(ASKED, schema={"title": "sum", "type": "object"})
-    assert turned.fingerprint("m", URL) == ASKED.fingerprint("m", URL)
-    assert replace(ASKED, stage="labels").fingerprint("m", URL) == ASKED.fingerprint("m", URL)
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -151,13 +136,3 @@ def test_the_same_question_has_the_same_fingerprint() -> None:
 )
 def test_another_question_has_another(other: Request) -> None:
     assert other.fingerprint("m", URL) != ASKED.fingerprint("m", URL)
-
-
-def test_so_has_another_model_or_endpoint() -> None:
-    found = {ASKED.fingerprint(model, url) for model in ("m", "n") for url in (URL, "http://f/v1")}
-    assert len(found) == 4
-
-
-def test_any_text_can_be_asked() -> None:
-    hostile = Request(({"role": "user", "content": '"\ud800\x00\u202e<script>'},))
-    assert len(hostile.fingerprint("m", URL)) == 64

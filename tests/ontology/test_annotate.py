@@ -4,13 +4,10 @@ import pytest
 
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import (
-    LONGEST_DISPLAY,
     QUANTITY,
     ColumnFact,
-    by_name,
     by_predicate,
     clean_text,
-    display_name,
 )
 from kgtable.ontology.mapping import UserMapping
 from kgtable.tables.column_profile import CellKind, type_cell
@@ -42,26 +39,11 @@ def test_without_a_mapping_names_follow_the_thesis() -> None:
     assert made.names == ROWS[0]
 
 
-def test_columns_beyond_the_header_have_predicates_and_styles() -> None:
-    made = annotate(table(width=6))
-    assert made.predicates[4:] == ("hasValue5", "hasValue6")
-    assert len(made.styles) == len(made.names) == 6
-
-
 def test_a_predicate_of_the_mapping_wins_and_stays_apart() -> None:
     made = annotated(predicate="hasRevenue")
     assert made.predicates == ("hasYear", "hasRevenue", "hasRevenue_2", "hasCode")
     assert made.generated == ("hasYear", "hasSales", "hasSales_2", "hasCode")
     assert made.fact(1, {QUANTITY: 2}, {"NUM": 2}, {}).generated == "hasSales"
-
-
-def test_a_predicate_may_not_take_the_name_of_another_column() -> None:
-    assert annotated(predicate="hasYear").predicates == ("hasYear", "hasYear_2", "hasYear_3", "hasCode")
-
-
-def test_a_full_iri_is_never_numbered() -> None:
-    made = annotated(predicate="https://schema.org/price")
-    assert made.predicates == ("hasYear", "https://schema.org/price", "hasSales", "hasCode")
 
 
 def test_unit_and_scale_of_the_mapping_win() -> None:
@@ -75,11 +57,6 @@ def test_unit_and_scale_of_the_mapping_win() -> None:
 def test_datatype_of_the_mapping_wins(datatype: str, kind: CellKind) -> None:
     made = annotate(table(), UserMapping({("Year", ""): {"datatype": datatype}}))
     assert type_cell("2011", made.styles[0]).kind is kind
-
-
-def test_a_decision_for_other_tables_is_none_here() -> None:
-    mapping = UserMapping({("Sales", "other"): {"predicate": "hasRevenue"}})
-    assert annotate(table(), mapping).predicates == annotate(table()).predicates
 
 
 FACTS = [
@@ -97,26 +74,11 @@ def test_facts_by_predicate() -> None:
     assert list(summaries["hasSales"].ranges.items()) == [("s", 4), ("q", 3)]
 
 
-def test_facts_by_name_count_numbered_predicates_as_their_base() -> None:
-    summaries = by_name(FACTS)
-    assert summaries["Sales"].predicates == {"hasSales": 2}
-    assert summaries["Sales"].units == {"CCY_USD": 7}
-    assert summaries["Sales"].scales == {6: 7}
-
-
 def test_order_of_facts_makes_no_difference() -> None:
     assert by_predicate(FACTS) == by_predicate(FACTS[::-1])
     assert [list(s.names) for s in by_predicate(FACTS).values()] == [
         list(s.names) for s in by_predicate(FACTS[::-1]).values()
     ]
-
-
-def test_display_names() -> None:
-    assert display_name(Column(0, ("Total\n", "", " revenue"))) == "Total revenue"
-    assert display_name(Column(4, (" \x00",))) == "[column 5]"
-    long = display_name(Column(0, ("x" * 10_000,)))
-    assert len(long) < LONGEST_DISPLAY + 20
-    assert long != display_name(Column(0, ("x" * 10_001,)))
 
 
 def test_clean_text_can_stand_in_xml() -> None:

@@ -14,7 +14,6 @@ from kgtable.ontology.mapping_rows import (
     FIELDS,
     NAME,
     csv_bytes,
-    parse_datatype,
     parse_predicate,
     parse_scale,
     parse_unit,
@@ -120,30 +119,6 @@ def test_numbers_of_a_spreadsheet_are_texts(tmp_path: Path) -> None:
     assert (row.values[NAME], row.values["scale"]) == ("2013", "1000")
 
 
-def test_lines_are_counted_through_quoted_line_breaks(tmp_path: Path) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text('column name,predicate\n"a\nb",hasX\n\nc,hasY\n', encoding="utf-8")
-    assert [row.line for row in read_rows(path)] == [2, 5]
-    assert read_rows(path)[1].place("predicate") == "m.csv, line 5, column 'predicate'"
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("m.csv", b"", "no column 'column name'"),
-        ("m.csv", b"column name,unit\na,b\n", "no column 'predicate'"),
-        ("m.csv", b"column name,predicate,predicate\n", "more than one column 'predicate'"),
-        ("m.csv", b"column name,predicate\n,hasX\n", "line 2, column 'column name'"),
-        ("m.xlsx", b"not a workbook", "cannot be read"),
-        ("m.csv", b"\xff\xfea", "cannot be read"),
-    ],
-)
-def test_faults_are_told(tmp_path: Path, name: str, data: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(MappingError, match=message):
-        read_rows(tmp_path / name)
-
-
 PLACE = "ontology.csv, line 3, column 'unit'"
 
 
@@ -172,12 +147,6 @@ def test_an_unknown_unit_names_its_place_and_what_is_near(text: str, near: str) 
     assert near in caught.value.hint
 
 
-def test_an_unknown_unit_that_is_near_nothing_gets_examples() -> None:
-    with pytest.raises(MappingError) as caught:
-        parse_unit("qqqqqqqqqqqq", PLACE)
-    assert "CCY_USD" in caught.value.hint
-
-
 @pytest.mark.parametrize(
     ("text", "mark"),
     [
@@ -192,11 +161,6 @@ def test_an_unknown_unit_that_is_near_nothing_gets_examples() -> None:
 )
 def test_scales(text: str, mark: str) -> None:
     assert parse_scale(text, PLACE) == mark
-
-
-@pytest.mark.parametrize(("text", "name"), [("xsd:decimal", "number"), ("Text", "text"), ("gYear", "year")])
-def test_datatypes(text: str, name: str) -> None:
-    assert parse_datatype(text, PLACE) == name
 
 
 @pytest.mark.parametrize(
@@ -215,12 +179,6 @@ def test_predicates(text: str, name: str) -> None:
 def test_bad_predicates(text: str) -> None:
     with pytest.raises(MappingError, match="cannot be the name"):
         parse_predicate(text, PLACE)
-
-
-@pytest.mark.parametrize("parse", [parse_scale, parse_datatype])
-def test_other_bad_cells(parse: object) -> None:
-    with pytest.raises(MappingError, match="line 3"):
-        parse("nonsense", PLACE)  # type: ignore[operator]
 
 
 def write(tmp_path: Path, *lines: str) -> Path:
@@ -249,10 +207,6 @@ def test_a_row_for_some_tables_wins(tmp_path: Path) -> None:
     assert mapping.lookup("Other", "t2") is None
 
 
-def test_scale_none_is_a_decision(tmp_path: Path) -> None:
-    assert UserMapping.load(write(tmp_path, "a,,,none,,")).lookup("a", "t") == ColumnMapping(scale=0)
-
-
 def test_fingerprint_changes_with_what_concerns_a_table_only() -> None:
     one = UserMapping({("a", ""): {"unit": "NUM"}, ("b", "u"): {"unit": "NUM"}})
     other = UserMapping({("a", ""): {"unit": "NUM"}, ("b", "u"): {"unit": "PERCENT"}})
@@ -268,11 +222,6 @@ def test_one_mapping_over_another() -> None:
     assert high.over(low).lookup("b", "t") == ColumnMapping(unit="NUM")
 
 
-def test_json_and_back() -> None:
-    mapping = UserMapping({("a", "t"): {"unit": "NUM"}, ("b", ""): {"predicate": "hasB"}})
-    assert UserMapping.from_json(mapping.to_json()) == mapping
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -286,11 +235,6 @@ def test_json_and_back() -> None:
 def test_faults_name_file_line_and_column(tmp_path: Path, lines: list[str], message: str) -> None:
     with pytest.raises(MappingError, match=message):
         UserMapping.load(write(tmp_path, *lines))
-
-
-def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(MappingError, match="There is no mapping"):
-        UserMapping.load(tmp_path / "none.csv")
 
 
 def test_a_name_for_a_column_of_one_table_leaves_the_rest_to_the_general_row() -> None:

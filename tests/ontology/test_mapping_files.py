@@ -6,12 +6,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from kgtable.errors import MappingError, OntologyError
+from kgtable.errors import MappingError
 from kgtable.ontology import mapping_files
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact, by_name
 from kgtable.ontology.mapping import ColumnMapping, UserMapping
 from kgtable.ontology.mapping_files import (
-    MOST_TABLES,
     generated_rows,
     load_edits,
     real_decisions,
@@ -82,16 +81,6 @@ def test_an_edit_wins_survives_and_shows_in_both_files(tmp_path: Path, edit: obj
     assert ["Sales", "hasRevenue", "CCY_EUR"] in [[c.value for c in row[:3]] for row in sheet.iter_rows()]
 
 
-def test_an_emptied_cell_goes_back_to_the_generator(tmp_path: Path) -> None:
-    build(tmp_path)
-    edit_csv(tmp_path, "Sales", predicate="hasRevenue", unit="EUR")
-    build(tmp_path)
-    edit_csv(tmp_path, "Sales", predicate="")
-    assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_EUR")
-    build(tmp_path)
-    assert csv_table(tmp_path)["Sales"]["predicate"] == "hasSales"
-
-
 def test_what_the_generator_changes_is_no_edit(tmp_path: Path) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Name", predicate="hasTitle")
@@ -111,13 +100,6 @@ def test_rows_that_a_user_adds_stay(tmp_path: Path) -> None:
     assert csv_table(tmp_path)["Later"]["unit"] == "KiloGM"
 
 
-def test_both_edited_alike_is_fine(tmp_path: Path) -> None:
-    build(tmp_path)
-    edit_csv(tmp_path, "Sales", unit="EUR")
-    edit_xlsx(tmp_path, "Sales", unit="CCY_EUR")
-    assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_EUR")
-
-
 def test_both_edited_differently_is_an_error_that_names_the_cell(tmp_path: Path) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Sales", unit="EUR")
@@ -128,13 +110,6 @@ def test_both_edited_differently_is_an_error_that_names_the_cell(tmp_path: Path)
         load_edits(tmp_path)
 
 
-def test_saving_again_without_a_change_is_no_edit(tmp_path: Path) -> None:
-    build(tmp_path)
-    edit_csv(tmp_path, "Sales", unit="EUR")
-    edit_xlsx(tmp_path, "Sales")
-    assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_EUR")
-
-
 def test_one_file_may_be_deleted(tmp_path: Path) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Sales", unit="EUR")
@@ -142,13 +117,6 @@ def test_one_file_may_be_deleted(tmp_path: Path) -> None:
     build(tmp_path)
     assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_EUR")
     assert (tmp_path / "ontology.xlsx").exists()
-
-
-def test_nothing_is_written_where_nothing_changed(tmp_path: Path) -> None:
-    build(tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    build(tmp_path)
-    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
 
 def test_an_edit_during_the_build_is_left_alone_and_told(tmp_path: Path) -> None:
@@ -183,22 +151,6 @@ def test_a_build_killed_while_writing_leaves_no_false_edit(
     assert load_edits(tmp_path).mapping == UserMapping({("Name", ""): {"predicate": "hasTitle"}})
 
 
-def test_an_explicit_mapping_wins_and_stays(tmp_path: Path) -> None:
-    build(tmp_path)
-    edit_csv(tmp_path, "Sales", unit="EUR", scale="B")
-    edited = load_edits(tmp_path).under(
-        UserMapping({("Sales", ""): {"unit": "CCY_GBP", "predicate": "hasSales"}})
-    )
-    save_mapping(tmp_path, edited, by_name([SALES]))
-    assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_GBP", scale=9)
-
-
-def test_proposals_are_shown(tmp_path: Path) -> None:
-    save_mapping(tmp_path, load_edits(tmp_path), by_name([SALES, NAME]), {"Sales": ("Revenue", "Net sales")})
-    assert csv_table(tmp_path)["Sales"]["same as"] == "Revenue; Net sales"
-    assert load_edits(tmp_path).mapping == UserMapping()
-
-
 def test_a_damaged_state_is_one_clear_error(tmp_path: Path) -> None:
     build(tmp_path)
     (tmp_path / mapping_files.STATE).write_text("[]", encoding="utf-8")
@@ -214,13 +166,6 @@ def test_a_state_with_another_word_is_no_edit(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") != text
     with pytest.raises(MappingError, match="not what was written"):
         load_edits(tmp_path)
-
-
-def test_a_file_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "ontology.csv").mkdir()
-    with pytest.raises(OntologyError, match="cannot be written"):
-        build(tmp_path)
-    assert not list(tmp_path.glob(".*.tmp"))
 
 
 SALES_WITH_GAP = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2, MISSING: 1}, {"CCY_USD": 2}, {6: 2})
@@ -252,22 +197,6 @@ def test_decisions_lie_over_what_was_found_and_stand_for_themselves() -> None:
     assert rows["Sales", "t2"]["unit"] == "KiloGM"
     assert "predicate" not in rows["Sales", "t2"]
     assert all(set(row) <= set(FIELDS) for row in rows.values())
-
-
-def test_rows_are_sorted_without_regard_to_case() -> None:
-    facts = [ColumnFact("t", n, name, f"has{n}") for n, name in enumerate(["b", "A", "a", "<script>", "ß"])]
-    rows = list(generated_rows(by_name(facts), UserMapping(), {}))
-    assert [name for name, _ in rows] == ["<script>", "A", "a", "b", "ß"]
-    assert rows == list(generated_rows(by_name(facts[::-1]), UserMapping(), {}))
-    assert generated_rows({}, UserMapping(), {}) == {}
-
-
-def test_many_tables_are_counted_not_listed() -> None:
-    facts = [ColumnFact(f"t{n:02}", 1, "Sales", "hasSales") for n in range(MOST_TABLES + 1)]
-    row = generated_rows(by_name(facts), UserMapping(), {})["Sales", ""]
-    assert row["tables"].endswith(f"t{MOST_TABLES - 1:02}; … ({MOST_TABLES + 1} in all)")
-    fewer = generated_rows(by_name(facts[1:]), UserMapping(), {})["Sales", ""]
-    assert fewer["tables"].count(";") == MOST_TABLES - 1
 
 
 def test_a_predicate_the_generator_gives_anyway_is_no_decision() -> None:

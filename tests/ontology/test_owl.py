@@ -20,14 +20,12 @@ from pyoxigraph import Literal, NamedNode, Triple
 from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.compare import isomorphic
 
-from kgtable.errors import OntologyError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.owl import generate, in_order, ntriples, rdf_xml, turtle
 from kgtable.resources import PACKAGE, read_shipped, shipped_path
 
 EX = rdflib.Namespace("http://example.org/ontology#")
 KGT = rdflib.Namespace("https://w3id.org/kgtable#")
-QUDT = rdflib.Namespace("http://qudt.org/schema/qudt/")
 FACTS = [
     ColumnFact("t", 0, "Year", "hasYear", ranges={str(XSD.gYear): 3}),
     ColumnFact("t", 1, "Pension", "hasPension", ranges={QUANTITY: 3}, units={"CCY_USD": 2, "NUM": 1}),
@@ -43,18 +41,6 @@ def graph() -> rdflib.Graph:
     return rdflib.Graph().parse(data=generate(FACTS).turtle, format="turtle")
 
 
-def test_numbers_make_an_object_property(graph: rdflib.Graph) -> None:
-    assert graph.value(EX.hasPension, RDF.type) == OWL.ObjectProperty
-    assert graph.value(EX.hasPension, RDFS.range) == QUDT.QuantityValue
-    assert graph.value(EX.hasPension, RDFS.domain) == KGT.Row
-    assert {str(count) for count in graph.objects(EX.hasPension, KGT.unitCount)} == {"CCY_USD 2", "NUM 1"}
-
-
-def test_literals_make_a_datatype_property(graph: rdflib.Graph) -> None:
-    assert graph.value(EX.hasYear, RDF.type) == OWL.DatatypeProperty
-    assert graph.value(EX.hasYear, RDFS.range) == XSD.gYear
-
-
 def test_a_range_is_stated_only_where_it_holds_for_every_cell(graph: rdflib.Graph) -> None:
     assert graph.value(EX.hasNote, RDF.type) == OWL.DatatypeProperty
     assert graph.value(EX.hasNote, RDFS.range) is None
@@ -65,15 +51,6 @@ def test_a_range_is_stated_only_where_it_holds_for_every_cell(graph: rdflib.Grap
 def test_numbered_predicates_are_sub_properties(graph: rdflib.Graph) -> None:
     assert graph.value(EX.hasPension_2, RDFS.subPropertyOf) == EX.hasPension
     assert graph.value(EX.hasPension_2, RDF.type) == OWL.ObjectProperty
-
-
-def test_labels_and_column_names(graph: rdflib.Graph) -> None:
-    assert str(graph.value(EX.hasPension_2, RDFS.label)) == "pension"
-    assert str(graph.value(EX.hasPension, KGT.columnName)) == "Pension"
-
-
-def test_a_full_iri_stays(graph: rdflib.Graph) -> None:
-    assert graph.value(rdflib.URIRef("https://schema.org/name"), RDF.type) == OWL.DatatypeProperty
 
 
 @pytest.mark.parametrize("name", ["Table", "Row", "Column", "Group"])
@@ -125,11 +102,6 @@ def test_hostile_names_survive_all_syntaxes() -> None:
         assert str(graph.value(EX[name], RDFS.label)) == name
 
 
-def test_a_namespace_that_is_none_is_one_clear_error() -> None:
-    with pytest.raises(OntologyError):
-        generate(FACTS, "not a namespace")
-
-
 def test_bytes_do_not_depend_on_hash_seed_or_order() -> None:
     program = (
         "import sys; from tests.ontology.test_owl import FACTS; from kgtable.ontology.owl import generate;"
@@ -156,20 +128,6 @@ TEXTS = st.text(
 
 def triples(*labels: str) -> list[Triple]:
     return [Triple(NamedNode(f"http://e/s{i % 2}"), LABEL, Literal(label)) for i, label in enumerate(labels)]
-
-
-def test_one_block_a_subject_in_the_order_of_rank() -> None:
-    ordered = in_order(triples("a", "b", "c", "a"), lambda iri: iri.endswith("s0"))
-    assert turtle(ordered, PREFIXES).decode() == (
-        "@prefix e: <http://e/> .\n"
-        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-        '\ne:s1 rdfs:label "a", "b" .\n'
-        '\ne:s0 rdfs:label "a", "c" .\n'
-    )
-
-
-def test_a_triple_given_twice_is_written_once() -> None:
-    assert len(in_order([*triples("a"), *triples("a")], lambda _: 0)) == 1
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6))
@@ -218,14 +176,6 @@ def test_every_term_in_use_is_declared() -> None:
     assert {(term, name) for term, name in used if term not in declared} == set()
 
 
-def test_every_term_has_kind_label_and_comment() -> None:
-    graph = core()
-    for term in sorted(set(graph.subjects())):
-        assert graph.value(term, RDF.type) is not None, term
-        assert graph.value(term, RDFS.label) is not None, term
-        assert graph.value(term, RDFS.comment) is not None, term
-
-
 def test_domains_and_ranges_of_our_own_are_declared() -> None:
     graph = core()
     named = [
@@ -236,9 +186,3 @@ def test_domains_and_ranges_of_our_own_are_declared() -> None:
     assert named
     for term in named:
         assert not str(term).startswith(KGT_IRI) or (term, RDF.type, None) in graph, term
-
-
-def test_the_name_is_said_to_be_unregistered() -> None:
-    comment = core().value(rdflib.URIRef(KGT_IRI.rstrip("#")), RDFS.comment)
-    assert "still to be registered" in str(comment)
-    assert (rdflib.URIRef(KGT_IRI.rstrip("#")), RDF.type, OWL.Ontology) in core()

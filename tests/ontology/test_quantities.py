@@ -22,7 +22,6 @@ from kgtable.ontology.quantities import (
 from kgtable.ontology.unit_evidence import TableClues, read_clue
 from kgtable.tables.column_profile import profile_columns, type_cell
 from kgtable.tables.model import Context, Table
-from kgtable.values.measures import Measure
 from kgtable.values.numbers import scaled
 from kgtable.values.units import units
 from tests.ontology.support import table
@@ -454,13 +453,3 @@ def test_a_table_in_percent_leaves_amounts_their_own_unit() -> None:
     assert found.bare.unit == "PERCENT"
     assert found.amount.unit == UNKNOWN
     assert found.measure is None
-
-
-def test_what_is_measured_is_told() -> None:
-    assert context(("", "2019"), ("Effective tax rate", "21")).measure is Measure.RATE
-    assert context(("", "2019"), ("Sales", "21")).measure is None
-
-
-def test_places_that_are_not_there() -> None:
-    clues = TableClues(table(("", "2019"), ("a", "1")))
-    assert read_context(clues, 99, 99, None).bare.unit == UNKNOWN

@@ -8,7 +8,7 @@ import pytest
 import kgtable
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping import UserMapping
-from kgtable.ontology.mapping_rows import TABLE_FIELDS, row_indexes
+from kgtable.ontology.mapping_rows import TABLE_FIELDS
 
 SALES = "Sales of May\nregion,net,gross\nNorth,5,6\nSouth,7,8\ndraft row,1,1\n"
 
@@ -39,10 +39,6 @@ def values(kg: kgtable.KnowledgeGraph, table: str) -> dict[tuple[int, int], str]
         tuple(map(int, str(cell).split("/cell/")[1].split("/"))): f"{value} {str(unit).rpartition('/')[2]}"
         for cell, value, unit in frame.itertuples(index=False)
     }
-
-
-def test_rows_are_counted_as_a_spreadsheet_does() -> None:
-    assert row_indexes("1-2; 7") == (0, 1, 6)
 
 
 def test_header_rows_notes_title_unit_and_scale_are_decided(tmp_path: Path) -> None:
@@ -96,12 +92,7 @@ def test_an_id_wins_over_a_pattern() -> None:
             "decisions.csv, line 2, column 'header rows': table 'sales' has no row 99",
         ),
         (("sales", "2", "regon", "", "", "", "", ""), "has no column 'regon'. Did you mean region?"),
-        (
-            ("sales", "2", "regon", "", "", "", "", ""),
-            "decisions.csv, line 2, column 'label column': table 'sales' has no column",
-        ),
         (("sales", "2", "", "9", "", "", "", ""), "line 2, column 'skip rows': table 'sales' has no row 9"),
-        (("sales", "2", "", "", "7", "", "", ""), "line 2, column 'note rows': table 'sales' has no row 7"),
         (
             ("sales", "2", "", "2", "", "", "", ""),
             "line 2, column 'skip rows': row 2 of table 'sales' is one of its header rows",
@@ -109,14 +100,6 @@ def test_an_id_wins_over_a_pattern() -> None:
         (
             ("sales", "2", "", "3-5", "", "", "", ""),
             "decisions.csv, line 2, column 'skip rows': this leaves table 'sales' no row of data",
-        ),
-        (
-            ("sales", "2", "", "", "3-5", "", "", ""),
-            "decisions.csv, line 2, column 'note rows': this leaves table 'sales' no row of data",
-        ),
-        (
-            ("sales", "1-5", "", "", "", "", "", ""),
-            "decisions.csv, line 2, column 'header rows': this leaves table 'sales' no row of data",
         ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],
@@ -162,24 +145,3 @@ def test_a_misspelt_column_of_the_mapping_is_refused(tmp_path: Path, first_line:
     with pytest.raises(MappingError) as raised:
         kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping)
     assert message in str(raised.value)
-
-
-def test_columns_of_ones_own_may_stand_in_a_mapping(tmp_path: Path) -> None:
-    mapping = tmp_path / "decisions.csv"
-    mapping.write_text("table,header rows,decided by\nsales,2,Mira\n")
-    kg = kgtable.build(folder_of(tmp_path, sales=SALES), tmp_path / "kg", embedding="none", mapping=mapping)
-    assert kg.tables["sales"].table.structure.header == (1,)
-
-
-def test_the_sheet_of_tables_is_named_where_a_decision_in_it_is_wrong(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, sales=SALES)
-    kgtable.build(folder, tmp_path / "kg", embedding="none").close()
-    path = tmp_path / "kg" / "ontology.xlsx"
-    book = openpyxl.load_workbook(path)
-    book["tables"].append(["sales", "9"])
-    book.save(path)
-    with pytest.raises(MappingError) as raised:
-        kgtable.build(folder, tmp_path / "kg", embedding="none")
-    assert "ontology.xlsx, sheet 'tables', line 2, column 'header rows': table 'sales' has no row 9" in str(
-        raised.value
-    )

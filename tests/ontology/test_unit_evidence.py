@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.ontology.stated_units import (
-    LONGEST_TEXT,
-    LOOKED_AT,
     ColumnPrint,
     column_prints,
     currency_of_texts,
@@ -44,17 +42,6 @@ def test_what_a_name_says(name: str, unit: str | None, scale: int | None, measur
     assert (clue.phrase.unit, clue.phrase.scale, clue.measure) == (unit, scale, measure)
 
 
-def test_a_bare_word_names_a_row_and_is_no_unit_of_it() -> None:
-    assert read_clue("Miles", "column") is not None
-    assert read_clue("Miles", "row") is None
-    assert read_clue("Distance in miles", "row") is not None
-
-
-@pytest.mark.parametrize("name", ["", "Total", "Turnover", '"', "<script>", "\u202e", "x" * 10_000])
-def test_names_that_say_nothing(name: str) -> None:
-    assert read_clue(name, "column") is None
-
-
 @given(st.text(max_size=60), st.sampled_from(["column", "row", "group"]))
 def test_any_name_is_read_and_its_unit_is_qudts(name: str, source: str) -> None:
     clue = read_clue(name, source)
@@ -72,22 +59,6 @@ def test_units_of_a_row_cover_the_columns_up_to_the_next() -> None:
     )
     found = [clues[0].phrase.unit if clues else None for clues in TableClues(made).columns]
     assert found == [None, "CCY_EUR", "CCY_EUR", "PERCENT", "PERCENT"]
-
-
-def test_a_text_alone_in_its_row_of_units_covers_all_columns() -> None:
-    made = table(("", "A", "B"), ("", "", "€m"), ("x", "1", "2"), header=2, unit_rows=frozenset({1}))
-    assert [clues[0].phrase.unit for clues in TableClues(made).columns if clues] == ["CCY_EUR", "CCY_EUR"]
-
-
-def test_the_groups_above_a_row_the_innermost_first() -> None:
-    made = table(
-        ("", "2019"), ("Weights (kg)", ""), ("Costs (£)", ""), ("a", "1"),
-        groups=frozenset({1, 2}), parents={2: 1, 3: 2},
-    )  # fmt: skip
-    clues = TableClues(made)
-    assert [clue.phrase.unit for clue in clues.of_groups(3)] == ["CCY_GBP", "KiloGM"]
-    assert clues.of_groups(1) == ()
-    assert (clues.label_of(3), clues.label_of(99)) == ("a", "")
 
 
 @pytest.mark.parametrize(
@@ -113,11 +84,6 @@ def test_a_table_said_to_be_in_percent_and_one_with_a_scale_as_near() -> None:
     assert percent.scale is None
     both = TableClues(table(("(in millions, %)", "2019"), ("a", "1")))
     assert both.percent is None or both.scale is None
-
-
-def test_a_table_without_rows_or_names() -> None:
-    clues = TableClues(table(("",)))
-    assert (clues.columns, clues.scale, clues.currency, clues.of_groups(0)) == (((),), None, None, ())
 
 
 def printed(*cells: str) -> ColumnPrint:
@@ -162,11 +128,6 @@ def test_a_percent_sign_on_the_first_row_and_the_last(cells: tuple[str, ...], le
     assert printed(*cells).leads_with_percent is leads
 
 
-def test_rows_far_below_and_the_header_are_not_looked_at() -> None:
-    assert printed(*["1"] * LOOKED_AT, "$ 5").currency is None
-    assert column_prints(table(("$ 1", "€ 2"), ("a", "3")))[1].currency is None
-
-
 @given(st.lists(st.lists(st.text(max_size=12), max_size=4), max_size=4))
 def test_ragged_rows_of_any_text_give_one_print_a_column(rows: list[list[str]]) -> None:
     made = table(("", "2019", "2018"), *rows)
@@ -200,19 +161,6 @@ def test_phrases_inside_sentences(text: str, found: list[tuple[str | None, int |
     assert of_prose(text) == found
 
 
-def test_the_most_specific_comes_first() -> None:
-    context = Context(
-        "T ($ thousands)", ("far (€m)", "near (£m)"), "C (in billions)",
-        ("(in thousands)", "(in millions)"), ("(in billions)",), ("(in crore)",),
-    )  # fmt: skip
-    found = table_statements(context, "(in lakhs)", ["(in hundreds)", "¥m"])
-    assert [statement.source for statement in found if statement.source != "corner"] == [
-        "caption", "title", "heading", "heading", "text before", "text before", "text after", "paragraph",
-    ]  # fmt: skip
-    assert [s.phrase.unit for s in found if s.source == "heading"] == ["CCY_GBP", "CCY_EUR"]
-    assert [s.phrase.scale for s in found if s.source == "text before"] == [6, 3]
-
-
 @pytest.mark.parametrize(
     "caption", ["As a percentage of revenue", "Share of sales (%)", "expressed as percent"]
 )
@@ -220,11 +168,6 @@ def test_a_whole_table_in_percent(caption: str) -> None:
     (statement,) = table_statements(Context(caption=caption), "", ())
     assert statement.is_percent
     assert statement.phrase.unit == "PERCENT"
-
-
-def test_what_stands_beyond_the_limit_is_not_looked_at() -> None:
-    assert of_prose("x" * LONGEST_TEXT + " (in millions)") == []
-    assert currency_of_texts(Context(before=("x" * LONGEST_TEXT + "$ 5",))) is None
 
 
 @pytest.mark.parametrize(
@@ -273,10 +216,6 @@ def scale(text: str, *cells: str) -> int | None:
 )
 def test_amounts_that_cells_repeat(text: str, cells: tuple[str, ...], found: int | None) -> None:
     assert scale(text, *cells) == found
-
-
-def test_cells_that_could_be_either_decide_nothing() -> None:
-    assert scale("$24.2 million and $47.6 million", "24,200", "24,200,000", "47,600", "47,600,000") is None
 
 
 @given(

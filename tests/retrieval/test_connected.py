@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
-from click.testing import CliRunner
 
 import kgtable
-from kgtable.cli.main import main
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import containing_cells
 from tests.graph.remote.engines import ENGINES, connected_graph
@@ -66,13 +63,3 @@ def test_a_model_answers_from_what_was_found_there(connected: kgtable.KnowledgeG
     assert [request.stage for request in llm.requests] == ["labels", "rerank"]
     assert found.trace["labels"] == ("kenya",)
     assert found.triples[0].table == "medals"
-
-
-def test_the_commands(connected: kgtable.KnowledgeGraph) -> None:
-    directory = str(connected.path)
-    done = CliRunner().invoke(main, ["ask", QUESTION, "--kg", directory, "--model", "none", "--json"])
-    assert (done.exit_code, json.loads(done.output)["answer"]) == (0, "7")
-    done = CliRunner().invoke(main, ["retrieve", QUESTION, "--kg", directory, "-k", "2", "--format", "json"])
-    assert [triple["table"] for triple in json.loads(done.output)["triples"]] == ["medals", "medals"]
-    nothing = CliRunner().invoke(main, ["ask", "xyzzy plugh?", "--kg", directory, "--model", "none"])
-    assert nothing.exit_code == 1

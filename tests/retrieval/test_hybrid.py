@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,14 @@ from hypothesis import strategies as st
 import kgtable
 from kgtable.building.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, build_index
 from kgtable.index.substring import folded
-from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import (
     HybridRetriever,
     IndexlessRetriever,
     containing_cells,
     expand,
-    likeliest,
     matching_cells,
 )
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
@@ -47,17 +44,6 @@ def test_triples_and_tables_come_by_falling_score(hybrid: HybridRetriever) -> No
     assert len(found.tables) == 3
 
 
-def test_each_step_is_timed_and_told_of(hybrid: HybridRetriever) -> None:
-    found = hybrid.retrieve("How many gold medals did Kenya win?", 6)
-    steps = ["labels", "embedding", "expansion", "candidates", "scores", "triples"]
-    assert [step for step in found.timings_ms if step != "total"] == steps
-    assert found.timings_ms["total"] >= sum(found.timings_ms[step] for step in steps) * 0.99
-    assert found.trace["labels"] == ("gold", "kenya")
-    assert set(found.trace["expanded"]) == {"subjects", "predicates", "groups"}
-    assert found.trace["candidates"] > 0
-    assert found.trace["scored"] > 0
-
-
 @pytest.mark.parametrize("question", ["", "   ", "xyzzy plugh", "你好吗", "?" * 500])
 def test_a_question_about_nothing_here_finds_nothing(hybrid: HybridRetriever, question: str) -> None:
     found = hybrid.retrieve(question, 10)
@@ -67,17 +53,6 @@ def test_a_question_about_nothing_here_finds_nothing(hybrid: HybridRetriever, qu
 
 def test_an_endless_question_is_answered(hybrid: HybridRetriever) -> None:
     assert hybrid.retrieve("gold of Kenya? " * 7_000, 3).triples[0].table == "medals"
-
-
-def test_a_budget_of_none(hybrid: HybridRetriever) -> None:
-    assert hybrid.retrieve("gold", 0).triples == ()
-
-
-def test_threads_get_the_same(hybrid: HybridRetriever) -> None:
-    questions = ["gold of Kenya", "length of the Old Bay Bridge", "costs in 2019"] * 6
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda question: hybrid.retrieve(question, 5).triples, questions))
-    assert found[:3] * 6 == found
 
 
 def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
@@ -93,30 +68,6 @@ def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
     assert found.trace["expanded"] == {}
     assert hybrid.retrieve("xyzzy", 3).triples == ()
     assert hybrid.nearest_tables("How many gold medals did Kenya win?", 3) == []
-
-
-def test_the_nearest_tables_are_those_of_the_index(hybrid: HybridRetriever) -> None:
-    assert hybrid.nearest_tables("gold medals of Kenya", 1) == ["medals"]
-    assert len(hybrid.nearest_tables("xyzzy", 2)) == 2
-
-
-def test_a_model_names_labels_and_orders_tables(
-    index: GraphIndex, store: EmbeddedStore, names: Namespaces
-) -> None:
-    llm = ScriptedLLM([{"labels": ["Kenya"]}, {"tables": [2]}])
-    found = HybridRetriever(store, names, index, llm=llm).retrieve("How many gold medals did Kenya win?", 5)
-    assert [request.stage for request in llm.requests] == ["labels", "rerank"]
-    assert found.trace["labels"] == ("kenya",)
-    assert found.trace["reranked"] == (found.tables[0].table,)
-    assert found.tables[0].table != "medals"
-    assert "reranking" in found.timings_ms
-
-
-def test_reranking_can_be_turned_off(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"labels": ["Kenya"]}])
-    found = HybridRetriever(store, names, index, llm=llm, rerank=False).retrieve("Gold of Kenya?", 5)
-    assert found.triples[0].table == "medals"
-    assert len(llm.requests) == 1
 
 
 @pytest.mark.parametrize("embedding", ["none", "words"])
@@ -195,28 +146,28 @@ def test_both_ways_find_the_same_for_any_labels(
 
 @pytest.mark.benchmarks
 def test_both_ways_find_the_same_on_a_benchmark(tmp_path: Path) -> None:
-    """A sample of its tables, all of its questions: several hundred."""
+    """A sample of its tables and of its questions: several hundred cells are led to."""
     folder = BENCHMARKS / "finqa"
     if not folder.is_dir():
         pytest.skip("the benchmark folder is absent")
     tables = tmp_path / "tables"
     tables.mkdir()
     for number, path in enumerate(sorted((folder / "tables").glob("*.csv"))):
-        if number % 8 == 0:
+        if number % 16 == 0:
             (tables / path.name).symlink_to(path)
     generation = build(tables, tmp_path / "kg", "none")
     names = Namespaces(generation.base)
     index = GraphIndex(generation.index_path)
     store = EmbeddedStore(generation.store_path, names.prefixes)
     lines = (folder / "questions.dev.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [extract_labels(json.loads(line)["question"], index) for line in lines[::2]]
+    questions = [extract_labels(json.loads(line)["question"], index) for line in lines[::4]]
     cells = containing_cells(sorted({label for labels in questions for label in labels}), store, names)
     found = 0
     for labels in questions:
         expected = {tuple(address) for label in labels for address in cells[label]}
         assert by_index(labels, index) == expected, labels
         found += bool(expected)
-    assert found > 400
+    assert found > 200
 
 
 def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> None:
@@ -225,10 +176,6 @@ def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> No
     assert expanded["predicates"][0] == "gold"
     assert "- cloud" in expanded["subjects"]
     assert all(len(terms) == 2 for terms in expanded.values())
-
-
-def test_without_vectors_nothing_joins(index: GraphIndex) -> None:
-    assert expand(None, index) == {}
 
 
 @pytest.mark.parametrize(
@@ -259,30 +206,6 @@ def test_nothing_is_found_where_no_label_leads(
 ) -> None:
     found = IndexlessRetriever(store, names).retrieve(question, 4)
     assert (found.triples, found.tables) == ((), ())
-
-
-def test_a_model_may_name_the_labels(store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"labels": ["bay bridge"]}, {"tables": []}])
-    found = IndexlessRetriever(store, names).with_model(llm).retrieve("How long is that one?", 4)
-    assert found.triples[0].table == "bridges"
-
-
-def test_tables_with_rare_labels_come_first() -> None:
-    found = {
-        "common": {CellAddress(id, 0, 0) for id in "abcd"},
-        "rare": {CellAddress("d", 1, 1)},
-        "absent": set[CellAddress](),
-    }
-    assert likeliest(found) == ["d", "a", "b", "c"]
-    assert likeliest(found, 2) == ["d", "a"]
-    assert likeliest({}) == []
-
-
-def test_a_model_that_names_no_labels_is_done_without(store: EmbeddedStore, names: Namespaces) -> None:
-    llm = ScriptedLLM([{"words": []}, {"tables": []}])
-    found = IndexlessRetriever(store, names, llm=llm).retrieve("How many gold medals did Kenya win?", 4)
-    assert found.triples[0].table == "medals"
-    assert "labels_refused" in found.trace
 
 
 def test_a_table_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import kgtable
-from kgtable.cli.main import main
 from kgtable.errors import GraphNotFoundError
 from kgtable.knowledge_graph import KnowledgeGraph
 
@@ -56,12 +52,3 @@ def test_answers_differ_by_the_table_that_is_named(graph: KnowledgeGraph) -> Non
 def test_an_unknown_table_is_an_error(graph: KnowledgeGraph) -> None:
     with pytest.raises(GraphNotFoundError, match="no table 'texas'"):
         graph.retrieve(QUESTION, tables=["texas"])
-
-
-def test_the_commands_take_tables(graph: KnowledgeGraph) -> None:
-    kg = ["--kg", str(graph.path)]
-    asked = CliRunner().invoke(main, ["ask", QUESTION, *kg, "--model", "none", "--table", "ohio", "--json"])
-    assert json.loads(asked.stdout)["answer"] == "58,662"
-    found = CliRunner().invoke(main, ["retrieve", QUESTION, *kg, "--table", "ohio", "-f", "json"])
-    assert {triple["table"] for triple in json.loads(found.stdout)["triples"]} == {"ohio"}
-    assert Path(graph.path).is_dir()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.errors import LLMReplyError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.question_terms import ASKING, MOST_LABELS, Query, extract_labels, labels_by_model
@@ -25,11 +24,6 @@ def test_labels_of_a_question(index: GraphIndex, question: str, labels: tuple[st
     assert extract_labels(question, index) == labels
 
 
-def test_an_abbreviation_may_have_two_letters(index: GraphIndex) -> None:
-    assert extract_labels("What did AY tell of WA?", index) == ("ay", "wa")
-    assert extract_labels("what did ay tell of wa?", index) == ()
-
-
 def test_an_endless_question_has_few_labels(index: GraphIndex) -> None:
     question = " ".join(f"norway{'x' * (number % 3)} gold bridge income{number}" for number in range(30_000))
     assert 0 < len(extract_labels(question, index)) <= MOST_LABELS
@@ -42,23 +36,12 @@ def test_labels_by_a_model_are_folded_and_distinct() -> None:
     assert llm.requests[0].messages[-1]["content"] == "Net income 2019?"
 
 
-def test_a_model_that_gives_none_is_reported() -> None:
-    with pytest.raises(LLMReplyError):
-        labels_by_model("x", ScriptedLLM(["no", "labels", "here", "either"]))
-
-
 def test_terms_are_those_the_graph_knows_each_once(index: GraphIndex) -> None:
     query = Query.of("Total gold, gold and platinum: how many?", index.corpus)
     assert [index.corpus.terms[number] for number in query.terms.tolist()] == ["total", "gold"]
     assert query.asking.tolist() == [True, False]
     weights = index.corpus.statistics.term_weight[query.terms]
     assert query.weights.tolist() == pytest.approx([weights[0] * ASKING, weights[1]])
-
-
-def test_texts_made_up_of_its_words_are_marked(index: GraphIndex) -> None:
-    query = Query.of("Is the Old Bay Bridge older than Norway?", index.corpus)
-    whole = {text for text, marked in zip(index.corpus.texts, query.whole, strict=True) if marked}
-    assert whole == {"old bay bridge", "norway", "bridge"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.index import corpus_assembly as assembly
 from kgtable.index.corpus import Corpus
 from kgtable.index.graph_index import GraphIndex
 from kgtable.retrieval import ranking
@@ -19,8 +18,6 @@ from kgtable.retrieval.ranking import (
     cell_scores,
     score,
     scored_cells,
-    softmax,
-    standardised,
     table_scores,
 )
 from tests.index.sample_graph import build, load_words
@@ -72,12 +69,6 @@ def test_the_budget_is_kept_and_is_a_prefix(index: GraphIndex) -> None:
     assert found.best(3)[0].tolist() == found.best(7)[0][:3].tolist()
 
 
-def test_without_signals_every_table_is_as_likely(index: GraphIndex) -> None:
-    nothing = Weights(TableWeights(0, 0, 0, 0, 0, 0), CellWeights(*[0.0] * 10))
-    probabilities = scored("gold medals of Kenya", index, nothing).table_probabilities
-    assert probabilities.tolist() == pytest.approx([1 / 3] * 3)
-
-
 @pytest.mark.parametrize("signal", ["bm25", "coverage", "named", "vector", "agreement"])
 def test_each_table_signal_alone_finds_the_table(index: GraphIndex, signal: str) -> None:
     alone = Weights(
@@ -85,15 +76,6 @@ def test_each_table_signal_alone_finds_the_table(index: GraphIndex, signal: str)
     )
     found = scored("Which nation won gold and silver, Kenya or Peru?", index, alone)
     assert index.corpus.table_ids[int(found.table_logits.argmax())] == "medals"
-
-
-def test_a_question_without_known_words_is_scored_too(index: GraphIndex) -> None:
-    assert len(scored("xyzzy", index).best(5)[0]) == 5
-
-
-def test_softmax_of_large_and_of_no_numbers() -> None:
-    assert softmax(np.array([1000.0, 1000.0], dtype=np.float32)).tolist() == [0.5, 0.5]
-    assert len(softmax(np.zeros(0, dtype=np.float32))) == 0
 
 
 def tables_of(index: GraphIndex, cells: np.ndarray) -> list[int]:  # type: ignore[type-arg]
@@ -113,17 +95,6 @@ def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
     matching = np.zeros(0, dtype=np.int64)
     assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 0)) == [1]
     assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 1_000)) == [0, 1, 2]
-
-
-def test_cells_that_labels_name_join_from_other_tables(
-    index: GraphIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ranking, "FEWEST", 5)
-    matching = np.arange(2)
-    cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, not_asked, 0)
-    assert tables_of(index, cells) == [0, 1]
-    assert cells[:2].tolist() == [0, 1]
-    assert (np.diff(cells) > 0).all()
 
 
 def test_of_a_large_table_the_first_rows_and_those_led_to(
@@ -163,10 +134,6 @@ def scores_of_cells(
     return dict(zip(keys, found.tolist(), strict=True))
 
 
-def test_without_weights_every_cell_is_alike(index: GraphIndex) -> None:
-    assert set(scores_of_cells("How many gold medals did Kenya win?", index, NOTHING).values()) == {0.0}
-
-
 @pytest.mark.parametrize(
     ("signal", "question", "cell", "other"),
     [
@@ -188,19 +155,6 @@ def test_each_signal_alone_prefers_what_it_is_for(
 ) -> None:
     found = scores_of_cells(question, index, replace(NOTHING, **{signal: 1.0}))
     assert found[cell] > found[other]
-
-
-def test_some_cells_alone_and_none(index: GraphIndex) -> None:
-    query = Query.of("gold of Kenya", index.corpus, None)
-    some = np.arange(0, len(index.corpus.places.cell_row), 3)
-    assert cell_scores(query, index, some, CellWeights()).shape == some.shape
-    assert np.isfinite(cell_scores(query, index, some, CellWeights())).all()
-    assert len(cell_scores(query, index, some[:0], CellWeights())) == 0
-
-
-def test_unknown_words_prefer_nothing(index: GraphIndex) -> None:
-    found = scores_of_cells("xyzzy", index, replace(CellWeights(), header_vector=0.0, above_body=0.0))
-    assert set(found.values()) == {0.0}
 
 
 TABLES = {
@@ -237,17 +191,3 @@ def test_a_word_in_one_of_two_tables_under_a_title_counts_for_the_other(folder: 
     shared = scores_of_tables(corpus, "Which captain is Berg?", kin=0.75)
     assert alone["one"] == pytest.approx(alone["apart"])
     assert shared["other"] > shared["one"] > shared["apart"]
-
-
-def test_a_title_of_very_many_tables_says_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembly, "MOST_KIN", 1)
-    corpus = GraphIndex(build(folder, folder.parent / "kg", "none").index_path, load_words).corpus
-    assert sorted(corpus.places.table_kin.tolist()) == [0, 1, 2]
-    assert scores_of_tables(corpus, "Which captain is Berg?", 0.75) == scores_of_tables(
-        corpus, "Which captain is Berg?", 0
-    )
-
-
-def test_a_signal_that_is_the_same_everywhere_is_nothing() -> None:
-    assert standardised(np.full(3, 7, dtype=np.float32)).tolist() == [0, 0, 0]
-    assert len(standardised(np.zeros(0, dtype=np.float32))) == 0

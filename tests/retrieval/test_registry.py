@@ -8,7 +8,6 @@ import pytest
 import kgtable
 from kgtable.errors import RetrievalError
 from kgtable.retrieval import registry
-from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.table_texts import TableTexts
 from kgtable.retrieval.whole_table import BM25Retriever
 
@@ -46,12 +45,6 @@ def test_bm25_over_the_graph_is_bm25_over_its_tables(graph: kgtable.KnowledgeGra
     assert found.tables[0].table == "moons"
     assert [(t.row, t.column) for t in found.triples] == [(1, 0), (1, 1), (2, 0)]
     assert found.trace["format"] == "markdown"
-
-
-def test_a_retriever_is_made_once_for_each_choice(graph: kgtable.KnowledgeGraph) -> None:
-    first = graph.retrievers.get("bm25", Choice("csv"))
-    assert graph.retrievers.get("bm25", Choice("csv")) is first
-    assert graph.retrievers.get("bm25", Choice("html")) is not first
 
 
 def test_dense_keeps_its_vectors_on_disk(

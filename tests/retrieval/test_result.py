@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
 SCRIPT = "<script>alert(1)</script>"
 TRIPLE = ScoredTriple("t", 1, 2, SCRIPT, "http://e/p", '5"\u202e', "5", "NUM", None, None, "http://e/c", 0.5)
@@ -55,27 +55,6 @@ def test_values_are_numbers_dates_and_booleans(value: str | None, unit: str | No
     assert type(found[0]) is type(typed)
 
 
-def test_a_retrieval_has_a_short_repr() -> None:
-    found = Retrieval("why " * 100, (TRIPLE,) * 500, FOUND.tables)
-    assert repr(found).endswith("…', 500 triples, 1 tables, method='hybrid')")
-    assert len(repr(found)) < 130
-
-
 def test_markup_is_shown_not_run() -> None:
     assert SCRIPT not in FOUND._repr_html_()
     assert "&lt;script&gt;" in FOUND._repr_html_()
-
-
-def test_a_retriever_that_can_use_a_model_is_known_by_its_method() -> None:
-    class Plain:
-        name = "plain"
-
-        def retrieve(self, question: str, k: int) -> Retrieval:
-            return FOUND
-
-    class WithModel(Plain):
-        def with_model(self, llm: object, *, rerank: bool = True) -> Retriever:
-            return self
-
-    assert isinstance(WithModel(), ModelRetriever)
-    assert not isinstance(Plain(), ModelRetriever)

@@ -17,7 +17,7 @@ from kgtable.graph.writers import Format
 from kgtable.index.graph_index import GraphIndex
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.registry import Material
-from kgtable.retrieval.result import FIRST_BATCH, LARGEST_BATCH, LateTriples, ScoredTriple
+from kgtable.retrieval.result import FIRST_BATCH, LateTriples, ScoredTriple
 from kgtable.retrieval.triples import described_rdf
 from tests.index.sample_graph import build, load_words, write_tables
 
@@ -46,18 +46,6 @@ def test_a_number_comes_with_all_the_graph_says(reader: TableReader) -> None:
 def test_a_date_comes_as_printed_and_as_a_value(reader: TableReader) -> None:
     found = cell(reader, "bridges", 1, 1, "hasOpened").content
     assert (found.text, found.value, found.unit) == ("31 Dec. 1921", "1921-12-31", None)
-
-
-def test_a_text_and_a_header_cell(reader: TableReader) -> None:
-    text, header = cell(reader, "medals", 1, 1, "hasNation"), cell(reader, "medals", 0, 1, None)
-    assert (text.content.text, text.content.value, text.content.is_node) == ("Norway", None, False)
-    assert (header.content.text, header.content.is_node, header.subject) == ("Nation", True, "")
-
-
-def test_cells_the_graph_does_not_hold(reader: TableReader) -> None:
-    absent = [(CellAddress("medals", 99, 1), f"{EX}hasNation"), (CellAddress("x", 0, 0), None)]
-    assert reader.cells(absent) == [None, None]
-    assert reader.cells([]) == []
 
 
 def test_more_cells_than_one_query_asks_for(reader: TableReader, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,23 +157,6 @@ def test_triples_are_read_when_they_are_looked_at() -> None:
     assert len(reading.asked) == 3
 
 
-def test_batches_grow_to_a_limit() -> None:
-    reading = Counting()
-    assert sum(1 for _ in late(20_000, reading)) == 20_000
-    sizes = [last - first for first, last in reading.asked]
-    assert sizes[0] == FIRST_BATCH
-    assert max(sizes) == LARGEST_BATCH
-
-
-def test_triples_that_are_gone_are_left_out() -> None:
-    triples = late(300, Counting(gone=200))
-    assert triples[0] == made(200)
-    assert (len(triples), triples[99]) == (100, made(299))
-    assert not late(5, Counting(gone=5))
-    with pytest.raises(IndexError):
-        triples[100]
-
-
 def test_the_statements_of_the_retrieved_cells_and_no_others(store: EmbeddedStore, names: Namespaces) -> None:
     triples = [
         ScoredTriple(
@@ -208,9 +179,3 @@ def test_the_statements_of_the_retrieved_cells_and_no_others(store: EmbeddedStor
     )
     assert nation in graph
     assert len(set(graph.subjects())) == 3
-
-
-def test_no_triples_are_an_empty_graph(store: EmbeddedStore, names: Namespaces) -> None:
-    assert (
-        len(rdflib.Graph().parse(data=described_rdf(store, names, [], Format.TURTLE), format="turtle")) == 0
-    )

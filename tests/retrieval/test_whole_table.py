@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import kgtable
-from kgtable.errors import GraphNotFoundError
 from kgtable.index.embedding import Matrix, normalise
 from kgtable.retrieval.result import ScoredTable
 from kgtable.retrieval.table_texts import TableTexts, as_retrieval
@@ -59,12 +58,6 @@ def test_vectors_are_made_once_and_kept(tmp_path: Path) -> None:
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".npy"]
 
 
-def test_no_tables_at_all() -> None:
-    assert (
-        DenseRetriever(TableTexts.write([], "csv"), HashedWords(), triples_of).retrieve("x", 5).tables == ()
-    )
-
-
 QUESTIONS = ("how many moons does mars have", "pension in 2011", "length of the rhine", "mars mars 2")
 
 
@@ -78,25 +71,6 @@ def test_scores_are_those_of_bm25s_on_the_same_texts_to_the_digit(name: TableFor
         ids = theirs.get_tokens_ids(tokens(question))
         expected = theirs.get_scores_from_ids(ids)
         assert np.array_equal(ours.scores(question), expected)
-
-
-def test_the_table_that_shares_the_words_comes_first() -> None:
-    retriever = BM25Retriever(TableTexts.write(TABLES, "plaintext"), triples_of)
-    for question, expected in zip(QUESTIONS, ("planets", "pensions", "rivers"), strict=False):
-        found = retriever.retrieve(question, 10)
-        assert found.tables[0].table == expected
-        assert found.triples[0].table == expected
-        assert found.method == "bm25"
-
-
-@pytest.mark.parametrize("question", ["", "???", "zebra", "東京"])
-def test_nothing_shared_nothing_found(question: str) -> None:
-    found = BM25Retriever(TableTexts.write(TABLES, "csv"), triples_of).retrieve(question, 10)
-    assert found.triples == found.tables == ()
-
-
-def test_no_tables_at_all_for_bm25() -> None:
-    assert BM25Retriever(TableTexts.write([], "csv"), triples_of).retrieve("moons", 5).tables == ()
 
 
 INCOME = 'in millions,2020,2019\nRevenue:,,\nLicences,"1,234",(7)\nTotal,—,12.5%\n'
@@ -128,11 +102,6 @@ def test_a_date_gives_its_lexical_form_beside_the_printed_text(graph: kgtable.Kn
     assert (found.object, found.value) == ("25 March 1655", "1655-03-25")
 
 
-def test_a_table_that_is_not_there(graph: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
-    with pytest.raises(GraphNotFoundError):
-        graph.retrievers.material.triples_of("nothing")
-
-
 def test_long_tables_are_cut_and_score_as_their_best_piece() -> None:
     long = table("long", ("n",), *((str(n),) for n in range(100)))
     texts = TableTexts.write([long, TABLES[0]], "csv", rows=40)
@@ -145,13 +114,6 @@ def test_ties_are_broken_by_id_and_tables_without_score_left_out() -> None:
     texts = TableTexts.write(TABLES, "csv")
     ranked = texts.rank(np.array([0.5, 0.5, 0.0]))
     assert [item.table for item in ranked] == ["planets", "rivers"]
-
-
-def test_the_digest_tells_formats_and_texts_apart() -> None:
-    digests = {
-        TableTexts.write(TABLES[:n], name).digest() for n in (1, 2) for name in ("csv", "html", "markdown")
-    }
-    assert len(digests) == 6
 
 
 @pytest.mark.parametrize("k", [0, 1, 5, 100])

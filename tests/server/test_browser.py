@@ -49,18 +49,6 @@ def _stays_here(browser: Browser, exploring: Running) -> Iterator[None]:
     assert browser.hosts() <= {exploring.url.split("/")[2]}
 
 
-def test_tables_are_searched_and_opened(browser: Browser) -> None:
-    browser.open("/tables")
-    browser.find("table.list tbody tr")
-    browser.find("#search").send_keys("cargo")
-    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 1)
-    browser.find("table.list a").click()
-    assert browser.wait(lambda: browser.all("table.sheet tr.header"))
-    assert browser.find("h1").text == "Harbour cargo – Cargo"
-    browser.open("/tables?q=nothing-like-this")
-    assert "No table matches" in browser.find("#list .empty").text
-
-
 def test_a_cell_is_opened_by_mouse_and_by_keyboard(browser: Browser) -> None:
     browser.open("/tables/halden-segments")
     cell = browser.find('[data-cell="2,1"]')
@@ -108,39 +96,11 @@ def test_the_graph_is_expanded(browser: Browser) -> None:
     assert browser.script("window.kgtableGraph.nodes('.expanded').length") == 2
 
 
-def test_the_graph_starts_from_a_label(browser: Browser) -> None:
-    browser.open("/graph")
-    browser.find("#start").send_keys("total instruments")
-    browser.find("#hits button").click()
-    browser.wait(lambda: "Total Instruments" in browser.find("#side").text)
-
-
-def test_the_ontology_is_searched(browser: Browser) -> None:
-    browser.open("/ontology")
-    browser.find("#search").send_keys("diameter")
-    browser.wait(lambda: len(browser.all("#predicates details")) == 1)
-    browser.find("#predicates summary").click()
-    assert "Kilometre" in browser.find("#predicates details").text
-    assert browser.find("#classes table tbody tr")
-
-
 def test_an_iri_leads_to_its_page_and_its_table(browser: Browser) -> None:
     browser.open("/data/table/halden-segments/cell/2/1")
     browser.find("#resource dl")
     browser.find("#resource .button").click()
     assert browser.wait(lambda: browser.all(".lit"))[0].text == "812,400"
-
-
-def test_colours_are_chosen_and_remembered(browser: Browser) -> None:
-    browser.open("/")
-    background = browser.script("getComputedStyle(document.body).backgroundColor")
-    browser.find("#theme").click()
-    browser.find("#theme").click()
-    assert browser.script("document.documentElement.dataset.theme") == "dark"
-    assert browser.script("getComputedStyle(document.body).backgroundColor") != background
-    browser.open("/tables")
-    assert browser.script("document.documentElement.dataset.theme") == "dark"
-    browser.find("#theme").click()
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
@@ -178,24 +138,3 @@ def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:
     )
     browser.find("#run").click()
     browser.wait(lambda: "812,400" in browser.find("#results").text)
-
-
-def test_no_word_of_a_label_is_broken_on_a_phone(browser: Browser) -> None:
-    browser.resize(390, 900)
-    try:
-        browser.open("/tables/norrvik-income-statement")
-        browser.find("table.sheet tr.header")
-        broken = browser.script(
-            """[...document.querySelectorAll("tbody:not(.titles) tr:not(.header) .cell.label")].flatMap((cell) => {
-                 const text = cell.firstChild;
-                 return text ? [...text.data.matchAll(/[^ ]+/g)].filter((word) => {
-                   const range = document.createRange();
-                   range.setStart(text, word.index);
-                   range.setEnd(text, word.index + word[0].length);
-                   return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
-                 }).map(String) : [];
-               })"""
-        )
-        assert broken == []
-    finally:
-        browser.resize(1280, 900)

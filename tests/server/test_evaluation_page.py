@@ -72,17 +72,3 @@ def test_questions_lead_to_their_lit_cells(evaluated: Running) -> None:
         assert browser.complaints() == []
     finally:
         browser.close()
-
-
-@pytest.mark.browser
-@browsed
-def test_on_a_phone_the_page_one_is_on_is_in_sight_among_the_pages(evaluated: Running) -> None:
-    browser = Browser(evaluated.url)
-    try:
-        browser.resize(390, 900)
-        browser.open("/evaluation")
-        browser.find("[data-question]")
-        place = "document.querySelector('nav [aria-current]').getBoundingClientRect()"
-        assert 0 <= browser.script(f"{place}.left") < browser.script(f"{place}.right") <= 390 - 25
-    finally:
-        browser.close()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import pyoxigraph as ox
 import pytest
 
-from kgtable.graph.sparql_text import AmbiguousTextError, tokens
+from kgtable.graph.sparql_text import AmbiguousTextError
 from kgtable.server.workers.execution import (
     Evaluator,
     file_iris,
@@ -20,10 +18,7 @@ from kgtable.server.workers.execution import (
     refuse_remote,
     remote_iris,
     results_page,
-    syntax_problem,
-    without_unused_prefixes,
 )
-from kgtable.server.workers.messages import Problem
 from tests.server.conftest import DATA
 from tests.server.refusals import refused
 from tests.server.serving import store_with
@@ -45,58 +40,6 @@ def evaluator(path: Path) -> Evaluator:
 
 def query(text: str, **more: Any) -> dict[str, Any]:
     return {"op": "query", "query": text, "union": True, "accept": "", "result_limit": 100_000} | more
-
-
-def graph(name: str | None, **more: Any) -> dict[str, Any]:
-    return {"op": "graph", "graph": name, "default": False, "accept": "", "result_limit": 100_000} | more
-
-
-def values(evaluator: Evaluator, text: str, **more: Any) -> list[str]:
-    _, body = evaluator.answer(query(text, **more))
-    return sorted(row["o"]["value"] for row in json.loads(body)["results"]["bindings"])
-
-
-def test_what_a_query_sees(evaluator: Evaluator) -> None:
-    asked = "SELECT ?o { ?s e:p ?o }"
-    assert values(evaluator, asked) == ["1", "2", "3"]
-    assert values(evaluator, asked, union=False) == ["1"]
-    assert values(evaluator, asked, default_graphs=["http://example.org/g1"]) == ["2"]
-    assert values(evaluator, "SELECT ?o FROM e:g2 { ?s e:p ?o }") == ["3"]
-    assert values(
-        evaluator, "SELECT ?o { GRAPH ?g { ?s ?p ?o } }", named_graphs=["http://example.org/g2"]
-    ) == ["3"]
-
-
-def test_formats_are_what_was_asked_for(evaluator: Evaluator) -> None:
-    head, body = evaluator.answer(query("ASK {}", accept="text/csv, application/xml;q=0.5"))
-    assert (head["type"], body.strip()) == ("text/csv; charset=utf-8", b"true")
-    head, body = evaluator.answer(query("CONSTRUCT WHERE { ?s e:p ?o }", accept="application/n-triples"))
-    assert head == {"status": 200, "type": "application/n-triples"}
-    assert len(body.splitlines()) == 3
-    head, body = evaluator.answer(query("SELECT ('<b>' AS ?x) {}", accept="text/html"))
-    assert b"&lt;b&gt;" in body
-    with refused("not-acceptable"):
-        evaluator.answer(query("ASK {}", accept="image/png"))
-
-
-def test_turtle_has_the_prefixes_it_needs(evaluator: Evaluator) -> None:
-    _, body = evaluator.answer(query("CONSTRUCT WHERE { ?s e:p ?o }"))
-    assert body.startswith(b"@prefix e: <http://example.org/> .\n")
-    assert b"data:" not in body
-
-
-def test_long_answers_are_packed_where_that_is_understood(evaluator: Evaluator) -> None:
-    many = "SELECT ?x { VALUES ?x { " + "1 " * 500 + "} }"
-    head, body = evaluator.answer(query(many, gzip=True))
-    assert head["encoding"] == "gzip"
-    assert evaluator.answer(query(many, gzip=True))[1] == body
-    assert gzip.decompress(body) == evaluator.answer(query(many))[1]
-    assert "encoding" not in evaluator.answer(query("ASK {}", gzip=True))[0]
-
-
-def test_volatile_queries_say_so(evaluator: Evaluator) -> None:
-    assert evaluator.answer(query("SELECT (NOW() AS ?t) {}"))[0]["volatile"]
-    assert "volatile" not in evaluator.answer(query("SELECT ?now { BIND('now' AS ?now) }"))[0]
 
 
 @pytest.mark.parametrize(
@@ -125,24 +68,6 @@ def test_results_beyond_the_limit_are_refused_in_every_form(evaluator: Evaluator
             evaluator.answer(query(text, accept=accept, result_limit=30))
 
 
-def test_single_graphs_and_the_whole_store(evaluator: Evaluator) -> None:
-    _, body = evaluator.answer(graph("http://example.org/g1"))
-    assert [quad.object.value for quad in ox.parse(body, ox.RdfFormat.TURTLE)] == ["2"]  # type: ignore[union-attr]
-    _, body = evaluator.answer(graph(None, default=True, accept="application/n-triples"))
-    assert [quad.object.value for quad in ox.parse(body, ox.RdfFormat.N_TRIPLES)] == ["1"]  # type: ignore[union-attr]
-    head, body = evaluator.answer(graph(None))
-    assert head["type"] == "application/trig"
-    assert len(list(ox.parse(body, ox.RdfFormat.TRIG))) == 3
-    with refused("not-found"):
-        evaluator.answer(graph("http://example.org/none"))
-
-
-def test_a_store_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.server.workers.execution.OPENING_PAUSES", (0.0,))
-    with refused("unavailable"):
-        Evaluator(str(tmp_path), {})
-
-
 def test_addresses_that_are_allowed_may_be_reached() -> None:
     refuse_remote("SELECT * { SERVICE <http://x/> {} }", ("http://x/",))
     for text in (
@@ -152,22 +77,6 @@ def test_addresses_that_are_allowed_may_be_reached() -> None:
     ):
         with refused("remote-access"):
             refuse_remote(text, ("http://x/",))
-
-
-@pytest.mark.parametrize("turtle", [b"", b"a:x a:y a:z .\n", b"@prefix a: <http://a/> .\n"])
-def test_prefixes_that_nothing_uses_are_left_out(turtle: bytes) -> None:
-    assert b"@prefix" not in without_unused_prefixes(turtle)
-    assert without_unused_prefixes(without_unused_prefixes(turtle)) == without_unused_prefixes(turtle)
-
-
-def test_errors_of_syntax_have_their_place() -> None:
-    with pytest.raises(SyntaxError) as caught:
-        ox.Store().query("SELECT *\n{ ?s ?p }")
-    problem = syntax_problem(caught.value)
-    assert isinstance(problem, Problem)
-    assert problem.extra["line"] == 2
-    assert problem.detail.startswith("Line 2, column ")
-    assert syntax_problem(SyntaxError("something else")).detail == "something else"
 
 
 HIDDEN = [
@@ -227,11 +136,6 @@ def test_volatile_functions_and_file_iris() -> None:
     assert file_iris("SELECT * FROM < file:///etc/passwd> {}")
 
 
-def test_tokens_cover_the_text_and_end() -> None:
-    text = "SELECT ?a { ?a <http://p> 'unclosed"
-    assert "".join(token.text for token in tokens(text)) == text.replace(" ", "")
-
-
 HOSTILE = '"><script>alert(1)</script>{query}\u202e'
 
 
@@ -240,31 +144,6 @@ def page(
 ) -> str:
     results = {"head": {"vars": list(variables)}, "results": {"bindings": bindings}}
     return results_page(query, json.dumps(results).encode(), graph=False).decode()
-
-
-def test_terms_are_shown_as_what_they_are() -> None:
-    shown = page(
-        [
-            {"x": {"type": "uri", "value": "http://e/a b?c&d"}},
-            {"x": {"type": "bnode", "value": "b0"}},
-            {"x": {"type": "literal", "value": "Wert", "xml:lang": "de"}},
-            {},
-        ]
-    )
-    assert '<a href="/resource?iri=http%3A%2F%2Fe%2Fa%20b%3Fc%26d">http://e/a b?c&amp;d</a>' in shown
-    assert "_:b0" in shown
-    assert '<bdi dir="auto">Wert</bdi> <small>@de</small>' in shown
-    assert "4 results" in shown
-    assert "<td></td>" in shown
-
-
-def test_triples_in_terms_are_shown() -> None:
-    node = {"type": "uri", "value": "http://e/s"}
-    triple = {
-        "type": "triple",
-        "value": {"subject": node, "predicate": node, "object": {"type": "literal", "value": "<o>"}},
-    }
-    assert "&lt;o&gt;" in page([{"x": triple}])
 
 
 def test_markup_is_never_of_the_page() -> None:
@@ -281,11 +160,3 @@ def test_markup_is_never_of_the_page() -> None:
         assert "<script>" not in shown
         assert not re.search(r'href="javascript', shown)
         assert "&lt;script&gt;" in shown
-
-
-def test_answers_without_rows() -> None:
-    assert "matches nothing" in page([])
-    assert "1 result<" in page([{}])
-    for value, word in ((True, "Yes"), (False, "No")):
-        shown = results_page("ASK {}", json.dumps({"head": {}, "boolean": value}).encode(), graph=False)
-        assert f"<strong>{word}</strong>" in shown.decode()

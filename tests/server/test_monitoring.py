@@ -46,18 +46,6 @@ def test_hostile_requests_stay_in_their_line_and_are_cut() -> None:
     assert other["path"] == "/"
 
 
-def test_lines_wait_for_each_other_and_none_is_written_twice() -> None:
-    assert [line["path"] for line in logged(*((f"/{n}", "") for n in range(50)), delay=60.0)] == [
-        f"/{n}" for n in range(50)
-    ]
-
-
-def test_without_a_stream_nothing_is_noted() -> None:
-    log = AccessLog(None)
-    log.record("", "GET", "/", "", 200, 0, 0.0)
-    log.flush()
-
-
 @pytest.fixture
 def state(tmp_path: Path) -> ServerState:
     return ServerState(ServerSettings(), StoreFolder(tmp_path))
@@ -80,14 +68,6 @@ def test_requests_are_counted_by_route_and_status_and_by_time(state: ServerState
     assert (buckets[0], buckets[-1], found["kgtable_request_seconds_count"]) == (1, 3, 3)
     assert found["kgtable_request_seconds_sum"] == pytest.approx(99.3005)
     assert found["kgtable_response_bytes_total"] == 30
-
-
-def test_a_time_on_a_bound_is_within_it(state: ServerState) -> None:
-    metrics = Metrics()
-    metrics.record("sparql", 200, BUCKETS[2], 0)
-    found = values(metrics.text(state.readers, state.writes))
-    assert found[f'kgtable_request_seconds_bucket{{le="{BUCKETS[1]}"}}'] == 0
-    assert found[f'kgtable_request_seconds_bucket{{le="{BUCKETS[2]}"}}'] == 1
 
 
 def test_every_value_is_described_and_of_the_text_format(state: ServerState) -> None:

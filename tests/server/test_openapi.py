@@ -29,7 +29,7 @@ OPERATIONS = {
 
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_the_server_keeps_what_the_document_promises(label: str, exploring: Running) -> None:
-    @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(case=OPERATIONS[label].as_strategy())
     def holds(case: schemathesis.Case) -> None:
         answer = case.call(base_url=exploring.url.rstrip("/"), timeout=60)
@@ -42,12 +42,6 @@ def test_every_route_of_the_api_is_described(exploring: Running) -> None:
     site = make_site(exploring.state)
     routes = {route.path.replace(":path", "") for route in site.routes if route.path.startswith("/api/")}  # type: ignore[attr-defined]
     assert routes - {"/api/openapi.json"} == set(document(exploring.url)["paths"])
-
-
-def test_the_document_is_served_and_names_the_server(exploring: Running) -> None:
-    served = exploring.client.get("/api/openapi.json").json()
-    assert served["servers"] == [{"url": exploring.url.rstrip("/")}]
-    assert served == document(exploring.url)
 
 
 def test_every_status_of_an_answer_is_described() -> None:

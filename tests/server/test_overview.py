@@ -8,7 +8,6 @@ import pytest
 import kgtable
 from kgtable.building.pipeline import start_empty
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.views import overview, table_list
 from kgtable.server.views.suggested_questions import suggestions
 from kgtable.server.views.table_windows import forget_cells
@@ -46,53 +45,12 @@ def test_an_empty_graph_has_nothing_to_ask(empty: KnowledgeGraph) -> None:
     assert overview.classes(empty, {}, silent)["classes"] == []
 
 
-def test_tables_match_all_words_the_best_first(opened: KnowledgeGraph) -> None:
-    everything = table_list.tables(opened, listed(), silent)
-    assert [table["id"] for table in everything["tables"]] == list(opened.tables)
-    assert table_list.tables(opened, listed("halden nowhere"), silent)["total"] == 0
-    found = table_list.tables(opened, listed("HALDEN"), silent)["tables"]
-    assert found[0]["id"] == "halden-segments"
-    pages = [table_list.tables(opened, listed(offset=place, limit=1), silent)["tables"] for place in range(7)]
-    assert [table for page in pages for table in page] == everything["tables"]
-
-
-def test_predicates_of_most_tables_come_first(opened: KnowledgeGraph) -> None:
-    found = overview.ontology(opened, listed(), silent)
-    counts = [entry["tables_total"] for entry in found["predicates"]]
-    assert counts == sorted(counts, reverse=True)
-    assert found["total"] == len({fact.predicate for fact in opened.catalogue.facts()})
-    for entry in found["predicates"]:
-        assert entry["cells"] == sum(kind["cells"] for kind in entry["ranges"]) or len(entry["ranges"]) == 6
-        assert "text" not in entry
-    narrowed = overview.ontology(opened, listed("planet"), silent)
-    assert 0 < narrowed["total"] < found["total"]
-
-
-def test_classes_are_counted_and_explained(opened: KnowledgeGraph) -> None:
-    found = {entry["name"]: entry for entry in overview.classes(opened, {}, silent)["classes"]}
-    assert found["Table"]["entities"] == len(opened.tables)
-    assert found["Row"]["comment"]
-
-
 def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) -> None:
     found = overview.dataset(opened, {}, silent)
     assert opened.names.predicate_iri("hasPlanet") in found["properties"]
     assert found["properties"] == sorted(set(found["properties"]))
     assert found["prefixes"]["ex"] == opened.names.ex
     assert found["examples"][0]["query"]
-
-
-def test_units_are_called_what_people_call_them(opened: KnowledgeGraph) -> None:
-    said = {
-        unit["name"]: (unit["label"], unit["symbol"])
-        for unit in overview.unit_list(opened, {}, silent)["units"]
-    }
-    assert said["CCY_USD"] == ("US dollar", "$")
-    assert said["UNITLESS"] == ("Plain number", "")
-    assert said["KiloM"] == ("Kilometre", "km")
-    page = overview.unit_facts(opened, opened.names.prefixes["unit"] + "CCY_USD")
-    assert page is not None
-    assert (page["label"], page["symbol"]) == ("US dollar", "$")
 
 
 def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
@@ -102,7 +60,3 @@ def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
     assert '<b>"x"\u202e' in labels
     overview.forget()
-
-
-def test_the_list_sorts_and_filters_by_what_the_api_accepts() -> None:
-    assert (tuple(table_list._SORTS), tuple(table_list._FACETS)) == (LIST_SORTS, LIST_FACETS)

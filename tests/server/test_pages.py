@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import httpx
 import pyoxigraph as ox
 import pytest
 import rdflib
@@ -60,12 +59,6 @@ def test_no_file_of_ours_names_another_host() -> None:
         assert addresses <= {"http://www.w3.org"}, path
 
 
-def test_vendored_files_carry_their_licences() -> None:
-    licences = (STATIC / "vendor" / "LICENSES.txt").read_text(encoding="utf-8")
-    for name in ("codemirror", "cytoscape"):
-        assert f"\n{name} " in licences
-
-
 @pytest.mark.parametrize(
     ("accept", "form"), [("text/turtle", ox.RdfFormat.TURTLE), ("application/ld+json", ox.RdfFormat.JSON_LD)]
 )
@@ -89,10 +82,6 @@ def test_iris_dereference_for_people(exploring: Running) -> None:
 def test_ontology_dereferences(exploring: Running) -> None:
     answer = exploring.client.get("/ontology", headers={"accept": "text/turtle"})
     assert "ex:hasDiameterKm" in answer.text
-
-
-def test_unacceptable_format(exploring: Running) -> None:
-    assert exploring.client.get("/dataset", headers={"accept": "image/png"}).status_code == 406
 
 
 def test_files_outside_the_folder_stay_there(exploring: Running) -> None:
@@ -123,20 +112,3 @@ def test_a_browser_is_told_of_a_problem_on_a_page(exploring: Running) -> None:
         assert plain.headers["content-type"] == "application/problem+json"
     hostile = exploring.client.get("/<script>x", headers={"accept": "text/html"})
     assert "<script>x" not in hostile.text
-
-
-def test_a_cell_is_called_what_is_printed_in_it(exploring: Running) -> None:
-    iri = "http://example.org/data/table/halden-segments/cell/2/1"
-    assert exploring.client.get("/api/resource", params={"iri": iri}).json()["label"] == "812,400"
-
-
-def test_a_page_names_every_script_that_its_own_imports(exploring: Running) -> None:
-    body = httpx.get(f"{exploring.url}query").text
-    named = set(re.findall(r'<link rel="modulepreload" href="/static/([\w-]+)\.js">', body))
-    wanted, found = ["query"], set[str]()
-    while wanted:
-        text = httpx.get(f"{exploring.url}static/{wanted.pop()}.js").text
-        new = set(re.findall(r'^import .*"\./([\w-]+)\.js"', text, re.MULTILINE)) - found
-        found |= new
-        wanted += new
-    assert named == found > {"shell", "terms"}

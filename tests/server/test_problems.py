@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kgtable.server.pages import problem_response
-from kgtable.server.workers.messages import KINDS, PROBLEM_TYPE, Problem, busy
+from kgtable.server.workers.messages import KINDS, PROBLEM_TYPE, Problem
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -23,23 +23,10 @@ def test_every_kind_has_a_status_and_a_body(kind: str) -> None:
     assert response.headers["cache-control"] == "no-store"
 
 
-def test_further_members_and_headers() -> None:
-    problem = Problem("too-large", "Long.", {"limit": 5}, {"connection": "close"})
-    assert json.loads(problem.body())["limit"] == 5
-    assert problem.response().headers["connection"] == "close"
-    assert busy("Later.", 7).headers == {"retry-after": "7"}
-    assert busy("Later.").status == 503
-
-
 def test_any_text_can_be_told() -> None:
     told = json.loads(Problem("bad-request", '"\u2028\u202e<script>\x00').body())
     assert told["detail"] == '"\u2028\u202e<script>\x00'
     assert json.loads(Problem("bad-request", "a\ud800").body())["detail"]
-
-
-def test_a_kind_that_is_not_known_is_a_mistake() -> None:
-    with pytest.raises(KeyError):
-        Problem("nonsense", "x").body()
 
 
 SCRIPT = "<script>alert(1)</script>"
@@ -58,10 +45,3 @@ def test_people_are_shown_a_page_and_programs_are_told(kind: str) -> None:
         told = problem_response(problem, accept)
         assert told.headers["content-type"] == "application/problem+json"
         assert json.loads(bytes(told.body))["detail"] == f"Why {SCRIPT}"
-
-
-def test_headers_come_with_either_and_nothing_is_stored() -> None:
-    for accept in ("text/html", ""):
-        response = problem_response(busy("Later.", 7), accept)
-        assert response.headers["retry-after"] == "7"
-        assert response.headers["cache-control"] == "no-store"

@@ -131,15 +131,6 @@ def test_frames_come_back_however_they_are_cut(
     assert decoder.feed(b"") == []
 
 
-def test_one_piece_may_hold_many_and_none() -> None:
-    decoder = Decoder()
-    assert decoder.feed(encode({"a": 1}) + encode({}, b"x") + encode({"b": 2})[:5]) == [
-        ({"a": 1}, b""),
-        ({}, b"x"),
-    ]
-    assert decoder.feed(encode({"b": 2})[5:]) == [({"b": 2}, b"")]
-
-
 def test_what_is_no_frame_is_an_error() -> None:
     with pytest.raises(ValueError, match="Expecting"):
         Decoder().feed(struct.pack(">II", 3, 0) + b"{{{")

@@ -176,14 +176,6 @@ def test_the_editor_completes_what_the_dataset_has(browser: Browser) -> None:
     assert {"kgt", "ex", "data", "qudt", "unit", "skos", "sh", "foaf"} <= prefixes
 
 
-def test_graphs_and_truth_values_are_shown(browser: Browser) -> None:
-    opened(browser, "CONSTRUCT { ?t a kgt:Table ; rdfs:label ?l } WHERE { ?t a kgt:Table ; rdfs:label ?l }")
-    browser.wait(lambda: browser.find("#count").text == "12 statements")
-    assert browser.find('tr[aria-rowindex="2"] td:nth-child(3)').text in ("rdf:type", "rdfs:label")
-    opened(browser, "ASK { ?t a kgt:Table }")
-    browser.wait(lambda: browser.find(".verdict").text == "Yes")
-
-
 def test_downloads_are_files_of_the_query(browser: Browser, exploring: Running) -> None:
     for query, names in (
         ("SELECT (1 AS ?one) {}", {"CSV": "text/csv", "JSON": "application/sparql-results+json"}),
@@ -260,28 +252,3 @@ def test_the_first_rows_stand_there_while_the_rest_is_under_way(browser: Browser
     assert browser.find("#stopped").text == "Stopped."
     assert browser.find('table.results tr[aria-rowindex="20"]').is_displayed()
     assert "under way" not in browser.find("#results").text
-
-
-def test_a_table_that_grows_stays_where_it_was_scrolled_and_as_it_was_sorted(browser: Browser) -> None:
-    browser.open("/query")
-    browser.find("#examples button")
-    grow = """
-      const done = arguments[arguments.length - 1];
-      import("/static/result-table.js").then(async ({ ResultTable }) => {
-        const { Terms } = await import("/static/terms.js");
-        const rows = [...Array(2000).keys()].map((n) => ({ n: { type: "literal", value: String(n),
-          datatype: "http://www.w3.org/2001/XMLSchema#integer" } }));
-        const one = new ResultTable(["n"], rows.slice(0, 400), new Terms({}));
-        document.querySelector("#results").replaceChildren(one.element);
-        one.draw();
-        one.scroller.scrollTop = 5000;
-        one.extend(rows);
-        const kept = one.scroller.scrollTop;
-        one.sort(0);
-        one.sort(0);
-        one.extend([...rows, { n: { ...rows[0].n, value: "9999" } }]);
-        done([kept, one.table.getAttribute("aria-rowcount"),
-          one.body.querySelector('tr[aria-rowindex="2"]').lastChild.textContent]);
-      });
-    """
-    assert browser.driver.execute_async_script(grow) == [5000, "2002", "9,999"]

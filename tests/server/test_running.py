@@ -241,16 +241,6 @@ def test_requests_under_way_are_answered_before_the_end(
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.5])
-def test_a_short_life_ends_without_a_word(graph_folder: Path, seconds: float) -> None:
-    with command(graph_folder) as (process, _):
-        time.sleep(seconds)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) in (0, -signal.SIGTERM)
-        assert process.stderr is not None
-        assert process.stderr.read() == ""
-
-
 def test_a_token_is_made_up_where_one_is_needed() -> None:
     assert with_token(ServerSettings()).token is None
     for settings in (ServerSettings(writable=True), ServerSettings(host="0.0.0.0")):
@@ -279,11 +269,6 @@ def test_the_address_is_one_that_can_be_opened(host: str) -> None:
         assert url.startswith("http://[::1]:" if host == "::1" else "http://127.0.0.1:")
         with socket.create_connection((host, listener.getsockname()[1]), timeout=5):
             pass
-
-
-def test_all_interfaces_are_shown_as_this_machine() -> None:
-    with bind(ServerSettings(host="0.0.0.0", port=0)) as listener:
-        assert address(listener).startswith("http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1", "x" * 70, ".."])

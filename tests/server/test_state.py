@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +12,6 @@ import kgtable
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.terms import KGT
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import (
     ENTRY_COST,
@@ -27,64 +24,9 @@ from kgtable.server.state import (
     ServerState,
 )
 from kgtable.server.workers.messages import Problem
-from tests.server.conftest import DATA, LANES, SMALL
+from tests.server.conftest import LANES, SMALL
 from tests.server.refusals import refused
-from tests.server.serving import TOKEN, StoreFolder, store_with
-
-ASK = {"op": "query", "query": "ASK {}", "union": True, "accept": "text/csv", "result_limit": 999}
-
-
-def with_state(path: Path, act: Callable[[ServerState], Awaitable[Any]], *, writable: bool = False) -> Any:
-    """What `act` gives on a state that is started before and closed after it."""
-    settings = ServerSettings(port=0, writable=writable, token=TOKEN, limits=SMALL, lanes=LANES)
-
-    async def run() -> Any:
-        state = ServerState(settings, store_with(path, DATA))
-        await state.start()
-        try:
-            return await act(state)
-        finally:
-            await state.close()
-
-    return asyncio.run(run())
-
-
-def test_reads_are_answered_and_problems_raised(tmp_path: Path) -> None:
-    async def act(state: ServerState) -> None:
-        answer, repeatable = await state.read(ASK, state.view())
-        assert (answer.content_type, answer.encoding, answer.body) == (
-            b"text/csv; charset=utf-8",
-            None,
-            b"true",
-        )
-        assert repeatable
-        _, repeatable = await state.read(ASK | {"query": "ASK { FILTER(RAND() < 2) }"}, state.view())
-        assert not repeatable
-        with refused("syntax-error"):
-            await state.read(ASK | {"query": "SELEKT"}, state.view())
-        with refused("unavailable"):
-            await state.explore({"op": "info"})
-        with refused("forbidden"):
-            await state.write({"op": "delete", "graph": None})
-
-    with_state(tmp_path / "store", act)
-
-
-def test_every_write_makes_a_new_version_that_readers_see(tmp_path: Path) -> None:
-    job = {"op": "put", "graph": "http://e/g", "type": "text/turtle", "base": "http://e/"}
-
-    async def act(state: ServerState) -> None:
-        before = state.view().version
-        assert await state.write(job, b"<a> <b> 1 .") == 201
-        after = state.view().version
-        assert after != before
-        answer, _ = await state.read(ASK | {"query": "ASK { <http://e/a> <http://e/b> 1 }"}, state.view())
-        assert answer.body == b"true"
-        with refused("bad-data"):
-            await state.write(job, b"broken")
-        assert state.view().version == after
-
-    with_state(tmp_path / "store", act, writable=True)
+from tests.server.serving import TOKEN
 
 
 def test_a_version_is_of_the_store_and_seen_by_every_server_on_it(folder: Path) -> None:
@@ -104,12 +46,6 @@ def test_a_version_is_of_the_store_and_seen_by_every_server_on_it(folder: Path) 
 
     after = asyncio.run(run())
     assert before != after == other.view().version == GraphFolder(folder).view().version
-
-
-@pytest.mark.parametrize("writable", [True, False])
-def test_only_a_writable_server_has_a_writer(writable: bool, tmp_path: Path) -> None:
-    state = ServerState(ServerSettings(writable=writable, token=TOKEN), store_with(tmp_path / "store"))
-    assert (state.writer is not None) == writable
 
 
 @pytest.fixture
@@ -162,15 +98,6 @@ def test_directories_that_cannot_be_served(folder: Path, tmp_path: Path) -> None
     (folder / POINTER).write_text(json.dumps({"format": "other"}), encoding="utf-8")
     with pytest.raises(GraphVersionError):
         GraphFolder(folder)
-
-
-def test_a_bare_store_is_always_the_same(tmp_path: Path) -> None:
-    store_with(tmp_path / "store")
-    source = StoreFolder(tmp_path / "store", {"mine": "http://mine/", "kgt": "http://other/"})
-    assert source.view() is source.view()
-    assert source.view().directory is None
-    assert source.view().prefixes["mine"] == "http://mine/"
-    assert StoreFolder(tmp_path / "store").view().prefixes["kgt"] == KGT
 
 
 def answer(size: int, type: bytes = b"text/plain") -> CachedResponse:

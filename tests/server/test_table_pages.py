@@ -71,10 +71,6 @@ def browser(server: Running) -> Iterator[Browser]:
     browser.close()
 
 
-def id_of(server: Running, q: str) -> str:
-    return str(server.client.get("/api/tables", params={"q": q}).json()["tables"][0]["id"])
-
-
 # ---- over HTTP ----
 
 
@@ -102,16 +98,6 @@ def test_the_formats_hold_the_whole_table(server: Running) -> None:
     assert len(store) > 10
 
 
-def test_a_download_says_its_table(server: Running) -> None:
-    id = id_of(server, "ships docks")
-    disposition = server.client.get(f"/tables/{id}.csv").headers["content-disposition"]
-    assert 'filename="ships-and-docks.csv"' in disposition
-    disposition = server.client.get(f"/api/tables/{id}", params={"format": "csv"}).headers[
-        "content-disposition"
-    ]
-    assert 'filename="ships-and-docks.csv"' in disposition
-
-
 @pytest.mark.parametrize(
     "path", ["nowhere", "nowhere.csv", "nowhere.ttl", "wide.pdf", "wide/row/1", "%22%3E"]
 )
@@ -120,16 +106,6 @@ def test_tables_that_are_not_there(server: Running, path: str) -> None:
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
     assert server.client.get(f"/tables/{path}", headers={"accept": "application/json"}).status_code == 404
-
-
-def test_titles_come_from_the_context_rather_than_from_uuids(server: Running) -> None:
-    titles = {table["title"] for table in server.client.get("/api/tables").json()["tables"]}
-    assert titles == {"Long", "Wide", "Cities", "Ships and docks", "Clubs", "Table 2"}
-
-
-def test_folders_are_a_facet(server: Running) -> None:
-    found = server.client.get("/api/tables", params={"folder": "reports"}).json()
-    assert [table["title"] for table in found["tables"]] == ["Ships and docks"]
 
 
 # ---- in a browser ----
@@ -223,19 +199,6 @@ def test_columns_sort_by_value_and_rows_are_found(browser: Browser) -> None:
     assert browser.find(".match").text == "Station 1199"
 
 
-def test_windows_tell_inferred_names_apart_from_printed_ones(server: Running) -> None:
-    found = server.client.get("/api/tables/table_2").json()
-    assert [column["inferred"]["name"] for column in found["columns"]] == ["Club ID", "Club", "Town"]
-    assert all(0 < column["inferred"]["confidence"] <= 1 for column in found["columns"])
-    assert found["title"] == "Table 2"
-    assert found["inferred"]["basis"] in ("tables", "headers")
-    assert found["rows"][0]["cells"] == ["Column 1", "", "Unnamed: 2"]
-    named = server.client.get("/api/tables/clubs").json()
-    assert [named["inferred"], *(column["inferred"] for column in named["columns"])] == [None] * 4
-    untitled = server.client.get(f"/api/tables/{id_of(server, 'ships')}").json()
-    assert (untitled["title"], untitled["inferred"]) == ("Ships and docks", None)
-
-
 @in_browser
 @pytest.mark.browser
 def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
@@ -258,23 +221,6 @@ def test_a_table_of_a_script_from_right_to_left_runs_so(browser: Browser) -> Non
     assert first.rect["x"] > second.rect["x"]
     ruler = browser.find("tbody .ruler")
     assert ruler.rect["x"] > first.rect["x"]
-
-
-@in_browser
-@pytest.mark.browser
-def test_the_sheet_on_a_phone_leaves_the_cell_in_sight(browser: Browser) -> None:
-    browser.resize(390, 844)
-    try:
-        for path, position in (("/tables/long?cell=777,1", "777,1"), (f"/tables/wide?cell={EU10}", EU10)):
-            browser.open(path)
-            browser.find("#cell dl")
-            assert in_sight(browser, position)
-        browser.open("/tables/long")
-        browser.find('[data-cell="20,1"]').click()
-        browser.find("#cell dl")
-        assert in_sight(browser, "20,1")
-    finally:
-        browser.resize(1280, 900)
 
 
 @in_browser

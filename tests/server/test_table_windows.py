@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,7 @@ from kgtable.server.views.table_windows import (
     StoredColumns,
     cell,
     csv,
-    group_path,
     table,
-    term_json,
 )
 from tests.graph.support import NAMES
 from tests.server.open_graph import silent, texts, window
@@ -42,14 +39,6 @@ def test_every_cell_has_its_text_and_its_place(opened: KnowledgeGraph, hostile_g
                 assert (one["text"], one["row"], one["column"], one["table"]) == (text, row, column, id)
                 assert graph.names.parse_cell_iri(one["iri"]) == (id, row, column)
                 json.dumps(one)
-
-
-def test_the_query_it_shows_finds_its_row(opened: KnowledgeGraph) -> None:
-    one = found(opened, "planets", 2, 1)
-    rows = opened.store.query(one["query"])
-    assert isinstance(rows, ox.QuerySolutions)
-    values = {(row["predicate"].value, row["object"].value) for row in rows}
-    assert any(predicate == one["predicate"] for predicate, _ in values)
 
 
 def test_numbers_say_value_unit_and_where_both_are_from(opened: KnowledgeGraph) -> None:
@@ -80,53 +69,6 @@ def test_markup_is_text(hostile_graph: KnowledgeGraph) -> None:
 def test_cells_that_are_not_there(place: tuple[str, int, int], opened: KnowledgeGraph) -> None:
     with pytest.raises(GraphNotFoundError, match="no cell"):
         found(opened, *place)
-
-
-def test_terms_for_the_pages() -> None:
-    assert term_json(ox.NamedNode("http://e/ü")) == {"type": "uri", "value": "http://e/ü"}
-    assert term_json(ox.BlankNode("b")) == {"type": "bnode", "value": "b"}
-    literal = term_json(ox.Literal('<b>"', language="en"))
-    assert (literal["value"], literal["language"]) == ('<b>"', "en")
-    table_windows.forget_cells()
-
-
-def test_the_frame_is_that_of_the_table(opened: KnowledgeGraph) -> None:
-    for id in opened.tables:
-        table, frame = opened.tables[id].table, opened.reader.frame(id)
-        assert frame.table.columns == table.columns
-        assert frame.table.context == table.context
-        assert frame.table.structure.body_start == table.structure.body_start
-        assert len(frame.predicates) == table.grid.width
-
-
-def test_rows_are_read_one_by_one_as_they_were(opened: KnowledgeGraph, hostile_graph: KnowledgeGraph) -> None:
-    for graph in (opened, hostile_graph):
-        for id in graph.tables:
-            wanted = dict(enumerate(texts(graph, id)[:12]))
-            rows = graph.reader.rows(id, wanted)
-            assert list(rows) == list(wanted)
-            for index, row in rows.items():
-                assert [*row.cells, *[""] * (len(wanted[index]) - len(row.cells))] == wanted[index]
-                assert row.kinds
-
-
-def test_a_row_that_is_not_there(opened: KnowledgeGraph) -> None:
-    assert opened.reader.row("planets", 10**6) is None
-    assert opened.reader.rows("planets", [-1, 10**6]) == {}
-    with pytest.raises(GraphNotFoundError):
-        opened.reader.row("nowhere", 0)
-
-
-def test_the_groups_of_a_row_the_outermost_first(opened: KnowledgeGraph) -> None:
-    id = "norrvik-income-statement"
-    structure, frame = opened.tables[id].table.structure, opened.reader.frame(id)
-    assert structure.parents
-    for index, parent in structure.parents.items():
-        row = opened.reader.row(id, index)
-        assert row is not None
-        found = group_path(frame, row)
-        assert found[-1] == parent
-        assert all(structure.parents.get(one) == other for other, one in pairwise(found))
 
 
 @pytest.mark.parametrize("value", ["x", "7"])
@@ -171,12 +113,6 @@ def test_a_cited_cell_far_to_the_right_is_shown_with_the_labels(wide: KnowledgeG
     assert row["cells"] == ["Row 50", "50.1", "50.149", "50.150", "50.151"]
 
 
-def test_a_small_table_is_shown_whole_around_its_citations(opened: KnowledgeGraph) -> None:
-    found = table(opened, window("planets", around=(5,), across=(2,)), silent)
-    assert len(found["rows"]) == found["rows_total"]
-    assert len(found["columns"]) == found["width"]
-
-
 def test_rows_come_in_the_order_of_a_column(opened: KnowledgeGraph) -> None:
     graph = opened
     for column in range(opened.catalogue.tables["planets"].width):
@@ -214,35 +150,6 @@ def test_rows_are_found_by_the_text_of_a_cell(opened: KnowledgeGraph) -> None:
     assert nothing["rows_shown"] == 0
 
 
-def test_columns_say_unit_and_scale(opened: KnowledgeGraph) -> None:
-    found = table(opened, window("halden-segments"), silent)
-    assert [column["unit"] for column in found["columns"]] == ["", "€ thousand", "€ thousand", "%"]
-
-
-def test_footnotes_are_told_once(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(NOTED, encoding="utf-8")
-    with kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none") as graph:
-        found = table(graph, window("t"), silent)
-    printed = [row["cells"][0] for row in found["rows"] if row["kind"] == "footnote"]
-    assert printed == ["* Restated for the sale of the yard."]
-    assert found["notes"] == []
-    assert found["around"] == []
-
-
-def test_a_table_of_a_script_from_right_to_left_says_so(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("مدينة,سكان\nالقاهرة,9\nبيروت,2\n", encoding="utf-8")
-    with kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none") as graph:
-        assert table(graph, window("t"), silent)["direction"] == "rtl"
-
-
-NOTED = """\
-Segment,2023,2024
-Ships*,120,130
-Docks,80,85
-* Restated for the sale of the yard.,,
-"""
-
-
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     """A graph with a table of 160 columns and 60 rows."""
@@ -253,17 +160,6 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     ]
     (folder / "wide.csv").write_text("\n".join(lines), encoding="utf-8")
     return kgtable.build(folder / "wide.csv", folder / "kg", embedding="none")
-
-
-def test_groups_nest_their_rows(opened: KnowledgeGraph) -> None:
-    found = table(opened, window("norrvik-income-statement"), silent)
-    kinds = {row["kind"] for row in found["rows"]}
-    assert {"group", "header", "body"} <= kinds
-    assert max(row["depth"] for row in found["rows"]) > 0
-
-
-def test_csv_is_the_table_as_it_was_read(opened: KnowledgeGraph) -> None:
-    assert csv(opened, {"id": "planets"}, silent).decode() == opened.tables["planets"].to_csv()
 
 
 @pytest.mark.parametrize("id", ["", "nowhere", "../planets", '"<script>', "planets/row/1"])
@@ -293,11 +189,3 @@ def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
     with kgtable.open(tmp_path / "graph") as graph:
         for place, one in whole.items():
             assert found(graph, "long", *place) == one
-
-
-def test_no_doubtful_name_stands_over_the_names_of_rows(opened: KnowledgeGraph) -> None:
-    proposed = opened.inferred_names.at("norrvik-income-statement", 0)
-    assert proposed is not None
-    assert proposed.confidence < 0.5
-    columns = table(opened, window("norrvik-income-statement"), silent)["columns"]
-    assert [column["inferred"] for column in columns] == [None] * len(columns)

@@ -53,38 +53,6 @@ def write(path: Path, op: str, body: bytes = b"", **more: Any) -> int:
     return int(head["status"])
 
 
-def test_graphs_are_put_posted_and_deleted(path: Path) -> None:
-    assert write(path, "put", TURTLE, graph="http://e/new") == 201
-    assert write(path, "put", TURTLE, graph=G1) == 204
-    assert objects(path, G1) == ["1", "ü"]
-    assert write(path, "post", b"<> <http://e/p> 2 .", graph=G1) == 200
-    assert objects(path, G1) == ["1", "2", "ü"]
-    assert write(path, "delete", graph=G1) == 200
-    with refused("not-found"):
-        write(path, "delete", graph=G1)
-
-
-def test_the_default_graph_is_always_there(path: Path) -> None:
-    assert write(path, "put", TURTLE) == 204
-    assert objects(path, None) == ["1", "ü"]
-    assert write(path, "delete") == 200
-    assert write(path, "delete") == 200
-    assert write(path, "post", TURTLE) == 201
-
-
-def test_an_empty_graph_is_a_graph(path: Path) -> None:
-    assert write(path, "put", b"", graph="http://e/empty") == 201
-    assert write(path, "put", b"", graph="http://e/empty") == 204
-
-
-def test_updates(path: Path) -> None:
-    assert write(path, "update", update="INSERT DATA { e:s e:p <rel> }", allowed=[]) == 204
-    assert objects(path, None) == ["1", "http://e/rel"]
-    narrowed = "DELETE { ?s ?p ?o } INSERT { GRAPH e:copy { ?s ?p ?o } } WHERE { ?s ?p ?o }"
-    assert write(path, "update", update=narrowed, default_graphs=[G1]) == 204
-    assert objects(path, "http://e/copy") == ["2"]
-
-
 @pytest.mark.parametrize(
     ("update", "kind"),
     [
@@ -118,24 +86,6 @@ def test_bodies_that_cannot_be_read_change_nothing(body: bytes, type: str, path:
     with refused("bad-data"):
         write(path, "put", body, graph=G1, type=type)
     assert objects(path, G1) == before
-
-
-def test_all_parts_of_a_form_are_taken(path: Path) -> None:
-    body = (
-        b'--x\r\nContent-Disposition: form-data; name="a"; filename="a.ttl"\r\n'
-        b"Content-Type: text/turtle\r\n\r\n"
-        b'<http://e/s> <http://e/p> 8 .\r\n--x\r\nContent-Disposition: form-data; name="b"\r\n'
-        b'Content-Type: application/n-triples\r\n\r\n<http://e/s> <http://e/p> "nine" .\r\n--x--\r\n'
-    )
-    assert write(path, "put", body, graph=G1, type="multipart/form-data; boundary=x") == 204
-    assert objects(path, G1) == ["8", "nine"]
-
-
-def test_quads_are_loaded_into_their_graphs(path: Path) -> None:
-    quads = b'<http://e/s> <http://e/p> "x" <http://e/a> .\n<http://e/s> <http://e/p> "y" .\n'
-    assert write(path, "load", quads, type="application/n-quads") == 204
-    assert objects(path, "http://e/a") == ["x"]
-    assert objects(path, None) == ["1", "y"]
 
 
 def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path) -> None:

@@ -71,18 +71,6 @@ def test_a_model_repairs_a_program_that_fails(graph: kgtable.KnowledgeGraph) -> 
     assert "There is no table 'T99'" in faults[0]
 
 
-def test_a_program_that_never_works_is_no_answer(graph: kgtable.KnowledgeGraph) -> None:
-    model = ScriptedLLM(
-        lambda request: {"labels": {"labels": []}, "rerank": {"tables": []}, "decompose": {"subquestions": []},
-                         "residual": {"residual": ""}}.get(request.stage)
-        or {"steps": [], "program": program("T99")}
-    )  # fmt: skip
-    found = graph.ask("How many players are there?", method="dmral:steps=1", llm=model)
-    assert found.text == ""
-    assert "No program could be executed" in found.reasons[0]
-    assert sum(request.stage == "answer" for request in model.requests) == 2
-
-
 def in_sql(*statements: str | None) -> ScriptedLLM:
     """A model that writes these statements one after the other."""
     left = list(statements)

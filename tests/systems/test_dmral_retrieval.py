@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import kgtable
-from kgtable.errors import RetrievalError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.dmral.coverage_retrieval import DmralOptions, decompose, residual_question, worded
+from kgtable.systems.dmral.coverage_retrieval import decompose, residual_question, worded
 from kgtable.systems.dmral.needs import GroupFinder, NeedMatcher, RelationGraph, information_needs
 
 TABLES = {
@@ -43,14 +42,6 @@ def matcher(question: str, index: GraphIndex) -> NeedMatcher:
     return NeedMatcher(information_needs(question, index), index)
 
 
-def test_needs_are_phrases_that_say_something(index: GraphIndex) -> None:
-    needs = information_needs(
-        "How many goals did not the player Ann Lee score for 'Rovers' after 1990?", index
-    )
-    assert [need.text for need in needs] == ["goals", "player", "Ann Lee", "score", "Rovers", "1990"]
-    assert [need.text for need in needs if need.is_value] == ["Ann Lee", "Rovers", "1990"]
-
-
 def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
     found = matcher("bridges of Ann Lee in Minute", index)
     ids = index.corpus.table_ids
@@ -60,17 +51,6 @@ def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
     ]
     assert kinds == ["title", "cell", "header"]
     assert found.match(0, ids.index("wells")).score == 0
-
-
-def test_needs_are_grouped_by_connected_tables(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
-    ids = index.corpus.table_ids
-    relations = RelationGraph(graph.relations, ids)
-    found = matcher("Length of the town of the player Ann Lee", index)
-    base = {ids.index(table): fit for table, fit in (("clubs", 0.6), ("players", 0.9), ("bridges", 0.5))}
-    decomposition = decompose(found, relations, base)
-    tables = [tuple(ids[table] for table in part.tables) for part in decomposition.subquestions]
-    assert tables == [("players",), ("clubs",)]
-    assert [need.text for need in decomposition.unmet] == ["Length"]
 
 
 def test_groups_follow_joins_over_a_bridge(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
@@ -101,21 +81,6 @@ def test_named_tables_are_looked_at_alone(graph: kgtable.KnowledgeGraph) -> None
     assert {triple.table for triple in found.triples} <= {"wells", "clubs"}
     assert graph.ask("In which town are the Rovers?", method="dmral", tables=["clubs"]).text == "Hull"
     assert not graph.ask("In which town are the Rovers?", method="dmral", tables=["wells"]).text
-
-
-def test_options_turn_steps_off(graph: kgtable.KnowledgeGraph) -> None:
-    assert "sub-questions" not in graph.retrieve("Rovers in Depth", 5, "dmral:subquestions=no").timings_ms
-    with pytest.raises(RetrievalError, match="seeds takes a whole number"):
-        graph.retrieve("Rovers", 5, "dmral:seeds=many")
-    assert DmralOptions().gaps
-
-
-@pytest.mark.parametrize(
-    "option", ["candidates=0", "seeds=0", "per_subquestion=-1", "residual=0", "steps=-1", "gap=nan", "gap=2"]
-)
-def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph, option: str) -> None:
-    with pytest.raises(RetrievalError, match=f"The option {option.partition('=')[0]} "):
-        graph.retrieve("Which club has most players?", 5, f"dmral:{option}")
 
 
 def test_a_model_words_subquestions_and_names_the_gap(

@@ -6,14 +6,12 @@ from hypothesis import strategies as st
 
 from kgtable.tables.column_profile import (
     CACHED_CELLS,
-    SAMPLED_TEXTS,
     CellKind,
     CellValue,
     ColumnStyle,
     profile_columns,
     type_cell,
 )
-from kgtable.tables.model import Structure, Table
 from kgtable.values.dates import Order
 from kgtable.values.numbers import MISSING_MARKERS, parse_number
 from tests.tables.column_samples import kinds, table, typed_column
@@ -117,38 +115,9 @@ def test_marks_are_the_columns() -> None:
     assert kinds("Apps (goals)", "5 (1)", "10 (3)", "9 (2)", "7 (1)") == ["text"] * 4
 
 
-def test_groups_and_titles_are_not_looked_at() -> None:
-    made = table(("", "Value"), ("1,5", "0,5"), ("a", "1.5"))
-    grouped = Table(made.grid, Structure(made.columns, header=(0,), body_start=1, groups=frozenset({1})))
-    assert not profile_columns(grouped)[1].numbers.decimal_comma
-
-
-def test_ragged_and_empty_tables() -> None:
-    assert len(profile_columns(table(("a", "b", "c"), ("1",), ()))) == 3
-    assert profile_columns(table(())) == ()
-
-
-def test_a_column_without_cells_decides_nothing() -> None:
-    for name in ("Year", "Zip code", "Start", "Date", ""):
-        assert profile_columns(table(("label", name), ("a", ""), ("b", "n/a")))[1] == ColumnStyle()
-
-
 def test_the_order_of_dates_in_one_column_holds_where_another_does_not_tell() -> None:
     made = table(("", "From", "To"), ("a", "01/02/2003", "25/02/2003"), ("b", "03/04/2003", "05/06/2003"))
     assert [style.date_order for style in profile_columns(made)[1:]] == [Order.DAY_FIRST] * 2
-
-
-def test_more_distinct_texts_than_are_looked_at() -> None:
-    rows = [(f"r{n}", str(n)) for n in range(2 * SAMPLED_TEXTS)]
-    assert profile_columns(table(("", "Amount"), *rows, ("x", "yes")))[1] == ColumnStyle()
-
-
-def test_what_a_style_remembers_is_no_part_of_it() -> None:
-    style = ColumnStyle()
-    type_cell("12", style)
-    assert style.cache
-    assert style == ColumnStyle()
-    assert "cache" not in repr(style)
 
 
 @given(
@@ -160,37 +129,6 @@ def test_the_order_of_the_rows_changes_no_style(cells: list[str]) -> None:
         profile_columns(table(("", "Value"), *rows))[1]
         == profile_columns(table(("", "Value"), *rows[::-1]))[1]
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("", CellKind.EMPTY),
-        (" ", CellKind.MISSING),
-        ("\u00a0", CellKind.MISSING),
-        ("-", CellKind.MISSING),
-        ("—", CellKind.MISSING),
-        ("n/a", CellKind.MISSING),
-        ("…", CellKind.MISSING),
-        ("$ —", CellKind.MISSING),
-        ("?", CellKind.MISSING),
-        ("nm", CellKind.MISSING),
-        ("12", CellKind.NUMBER),
-        (" 12 ", CellKind.NUMBER),
-        ("2013", CellKind.NUMBER),
-        ("31 Dec. 2024", CellKind.DATE),
-        ("May 5, 2010[3]", CellKind.DATE),
-        ("Q3 2020", CellKind.PERIOD),
-        ("2016-17", CellKind.PERIOD),
-        ("yes", CellKind.TEXT),
-        ("Total", CellKind.TEXT),
-        ("007", CellKind.TEXT),
-        ("x" * 100_000, CellKind.TEXT),
-        ("9" * 100_000, CellKind.TEXT),
-    ],
-)
-def test_single_cells(text: str, kind: CellKind) -> None:
-    assert type_cell(text, ColumnStyle()).kind is kind
 
 
 def test_cache_is_bounded() -> None:
@@ -219,16 +157,6 @@ def test_every_marker_says_that_a_value_is_missing(marker: str) -> None:
         assert type_cell(text, ColumnStyle()) == CellValue(CellKind.MISSING)
     assert marker == marker.strip()
     assert parse_number(marker) is None
-
-
-@pytest.mark.parametrize("text", ["none", "no", "0", "not applicable", "N", "-1", "$", "!", "-x-"])
-def test_what_is_no_marker(text: str) -> None:
-    assert type_cell(text, ColumnStyle()).kind is not CellKind.MISSING
-
-
-def test_kinds_are_their_names() -> None:
-    assert f"{CellKind.NUMBER}" == "number"
-    assert CellKind("text") is CellKind.TEXT
 
 
 @pytest.mark.parametrize(

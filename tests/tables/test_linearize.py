@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from kgtable.tables import linearize
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.linearize import (
-    CONTEXT_FORMATS,
     TABLE_FORMATS,
     TableFormat,
     as_plaintext,
@@ -26,11 +25,8 @@ from kgtable.tables.linearize import (
     body_rows,
     chunks,
     format_table,
-    headings,
-    label,
-    unnamed,
 )
-from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
+from kgtable.tables.model import Context, Grid, Source, Table
 from tests.graph.support import grid
 from tests.tables.figures import hierarchical, normal, with_header
 
@@ -134,21 +130,6 @@ def test_ragged_rows_are_padded_and_blank_rows_left_out() -> None:
     assert linearize.as_plaintext(table) == "a: x , b: \na: y , b: 2\n"
 
 
-def test_headings_are_the_header_or_numbers() -> None:
-    assert headings(normal()) == ("Year", "Pension", "Retiree medical and other")
-    assert headings(with_header((("Year", " "), ("2019", "1")))) == ("Year", "")
-    bare = Table(grid(("1", "2")), Structure((Column(0), Column(1))))
-    assert headings(bare) == ("column 1", "column 2")
-    assert unnamed(bare, 4) == "column 5"
-
-
-def test_paths_are_joined() -> None:
-    table = Table(
-        grid(("a", "b"), ("x", "1")), Structure((Column(0), Column(1, ("Years ended", "2019"))), header=(0,))
-    )
-    assert headings(table)[1] == "Years ended 2019"
-
-
 @given(
     st.lists(
         st.lists(st.sampled_from(["", " ", "x ", "\u00a0", "<b>", "\u202e1"]), max_size=4).map(tuple),
@@ -166,12 +147,6 @@ def test_body_rows_are_full_stripped_and_never_blank(rows: list[tuple[str, ...]]
     kept = {index for index, _ in body_rows(table)}
     blank = {index for index, row in table.body() if not any(cell.strip() for cell in row)}
     assert kept | blank == {index for index, _ in table.body()}
-
-
-def test_the_label_of_a_row_that_may_be_short() -> None:
-    table = with_header((("Rank", "Name"), ("1", "x")), label_column=1)
-    assert label(table, ("1", "x")) == "x"
-    assert label(table, ("1",)) == label(table, ()) == ""
 
 
 GROUPED_FIGURE_5 = """
@@ -209,14 +184,6 @@ def test_grouped_normal_table_as_in_figure_6() -> None:
     assert len(lines) == 1 + 5 * 3
 
 
-def test_nested_groups_are_named_by_their_path() -> None:
-    rows = (("€", "2024"), ("Sales:", ""), ("Cloud:", ""), ("North", "1"), ("Total", "2"))
-    table = with_header(rows, groups=frozenset({1, 2}), parents={2: 1, 3: 2})
-    assert as_text(table) == (
-        "Group: Sales > Cloud\nNorth:\n- has 2024: 1\n\nUngrouped:\nTotal:\n- has 2024: 2\n"
-    )
-
-
 def test_the_four_parts() -> None:
     text = as_schema(hierarchical(Context(title="Accounts")))
     assert text == (
@@ -226,55 +193,12 @@ def test_the_four_parts() -> None:
     )
 
 
-def test_a_table_without_body() -> None:
-    assert as_schema(with_header((("a", "b"),))) == (
-        "The table has 0 rows and 2 columns. Its columns are a, b.\n"
-    )
-
-
-TABLE = hierarchical(
-    Context(heading=("Obligations", "Reconciliation"), before=("Before.",), after=("After.",))
-)
-PLAIN = as_plaintext(TABLE).strip()
-
-
-def test_parts_and_order() -> None:
-    heading = "Obligations | Reconciliation"
-    assert linearize.as_heading(TABLE) == heading
-    assert linearize.as_heading_table(TABLE) == f"{heading} | {PLAIN}"
-    assert linearize.as_pretext(TABLE) == "Before."
-    assert linearize.as_heading_pretext(TABLE) == f"{heading} | Before."
-    assert linearize.as_heading_pretext_table(TABLE) == f"{heading} | Before. | {PLAIN}"
-    assert linearize.as_context(TABLE) == f"{heading} | Before. | After."
-    assert linearize.as_context_table(TABLE) == f"{heading} | Before. | {PLAIN} | After."
-
-
-def test_a_table_without_context_has_empty_context() -> None:
-    assert linearize.as_context(hierarchical()) == ""
-    assert linearize.as_context_table(hierarchical()) == PLAIN
-
-
-def test_seven_and_seven() -> None:
-    assert len(TABLE_FORMATS) == len(CONTEXT_FORMATS) == 7
-    assert set(TABLE_FORMATS) | set(CONTEXT_FORMATS) == set(TableFormat)
-
-
 @pytest.mark.parametrize("name", TableFormat)
 def test_every_format_writes_something_different(name: TableFormat) -> None:
     table = hierarchical(Context(heading=("A", "B"), before=("C",), after=("D",)))
     texts = {other: format_table(table, other) for other in TableFormat}
     assert texts[name]
     assert sum(text == texts[name] for text in texts.values()) == 1
-
-
-def test_unknown_format() -> None:
-    with pytest.raises(ValueError, match="yaml"):
-        format_table(hierarchical(), "yaml")
-
-
-def test_a_short_table_stays_whole() -> None:
-    table = normal()
-    assert list(chunks(table)) == [table]
 
 
 def test_pieces_together_are_the_table_and_each_has_its_header() -> None:
@@ -288,10 +212,6 @@ def test_a_piece_names_the_group_its_rows_belong_to() -> None:
     second = list(chunks(hierarchical(), rows=2))[1]
     assert as_text(second).startswith("Group: Net Income\nCosts:\n- has 2016: 562")
     assert "Profit" not in as_text(second)
-
-
-def test_a_table_without_body_is_one_piece() -> None:
-    assert len(list(chunks(with_header((("a",),))))) == 1
 
 
 @pytest.mark.parametrize("name", [*TABLE_FORMATS, "heading-table", "heading-pretext-table", "context-table"])

@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -17,13 +16,8 @@ from kgtable.errors import TableError
 from kgtable.tables.discovery import find_files
 from kgtable.tables.loader import read_file, read_folder
 from kgtable.tables.model import (
-    Column,
     Context,
     Grid,
-    Source,
-    Structure,
-    Table,
-    merge_contexts,
     read_sidecar,
     spreadsheet_reference,
 )
@@ -54,10 +48,6 @@ def test_what_surrounds_a_table(tmp_path: Path) -> None:
     )
 
 
-def test_a_single_heading(tmp_path: Path) -> None:
-    assert read(tmp_path, {"heading": "H"})[0].heading == ("H",)
-
-
 @pytest.mark.parametrize("content", ["{", "[1]", "null", "", "[" * 100_000, '"x"'])
 def test_a_broken_sidecar_gives_a_notice(tmp_path: Path, content: str) -> None:
     assert read(tmp_path, content) == (Context(), ["sidecar"])
@@ -65,10 +55,6 @@ def test_a_broken_sidecar_gives_a_notice(tmp_path: Path, content: str) -> None:
 
 def test_a_field_of_the_wrong_kind_costs_only_itself(tmp_path: Path) -> None:
     assert read(tmp_path, {"title": 5, "caption": "c"}) == (Context(caption="c"), ["sidecar"])
-
-
-def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
-    assert read(tmp_path, '{"title": "a\\ud800b"}')[0].title == "a\ufffdb"
 
 
 def test_a_missing_sidecar_gives_a_notice(tmp_path: Path) -> None:
@@ -83,11 +69,6 @@ def test_any_bytes_are_survived(content: bytes) -> None:
         path = Path(folder, "t.json")
         path.write_bytes(content)
         assert isinstance(read_sidecar(path, "t.json")[0], Context)
-
-
-def test_merging_takes_each_field_from_the_first_that_has_it() -> None:
-    merged = merge_contexts(Context(title="a"), Context(title="b", caption="c"))
-    assert merged == Context(title="a", caption="c")
 
 
 BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[3] / "shared" / "data"))
@@ -128,18 +109,16 @@ def test_real_tables_are_read_exactly(name: str) -> None:
     folder = BENCHMARKS / name / "tables"
     if not folder.is_dir():
         pytest.skip(f"the benchmark folder {name} is not here")
+    files = sorted(folder.glob("*.csv"))
+    chosen = files[:: max(1, len(files) // 200)]
     count = 0
-    for grid in read_folder(folder):
+    for grid in read_folder(chosen):
         assert isinstance(grid, Grid), grid
-        with (folder / grid.source.path).open(encoding="utf-8", newline="") as stream:
+        with (folder / Path(grid.source.path).name).open(encoding="utf-8", newline="") as stream:
             assert grid.rows == tuple(map(tuple, csv.reader(stream))), grid.id
         assert grid.notices == ()
         count += 1
-    assert count == len(list(folder.glob("*.csv")))
-
-
-def table(*rows: tuple[str, ...], structure: Structure) -> Table:
-    return Table(Grid("t", Source("t.csv"), tuple(rows), max(map(len, rows))), structure)
+    assert count == len(chosen)
 
 
 @given(st.integers(0, 2_000_000), st.integers(0, 16_383))
@@ -147,20 +126,5 @@ def test_spreadsheet_reference_agrees_with_openpyxl(row: int, column: int) -> No
     assert spreadsheet_reference(row, column) == f"{get_column_letter(column + 1)}{row + 1}"
 
 
-def test_body_starts_below_titles_and_header() -> None:
-    structure = Structure(columns=(Column(0, ("Year",)),), titles=(0,), header=(1,), body_start=2)
-    rows = [("A title",), ("Year",), ("2019",), (), ("2020",)]
-    assert list(table(*rows, structure=structure).body()) == [(2, ("2019",)), (3, ()), (4, ("2020",))]
-
-
-def test_group_path_runs_from_the_outermost_group_and_survives_a_cycle() -> None:
-    parents = MappingProxyType({3: 2, 2: 1, 6: 7, 7: 6})
-    structure = Structure(columns=(Column(0),), parents=parents)
-    found = table(("a",), structure=structure)
-    assert found.group_path(3) == (1, 2)
-    assert found.group_path(1) == ()
-    assert set(found.group_path(6)) == {6, 7}
-
-
-def test_column_name_joins_the_levels_that_hold_text() -> None:
-    assert Column(2, ("Sales", "", "2019")).name == "Sales 2019"
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"title": "a\\ud800b"}')[0].title == "a\ufffdb"

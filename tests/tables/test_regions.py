@@ -138,8 +138,3 @@ def test_notes_beside_a_table_name_no_column_and_stand_after_it() -> None:
     assert dict(table.structure.marks) == {"*": "onshore plants only"}
     remarks = make_table(grid("Energy|GWh||Remark\nWind|12||new turbine in May\nSun|8||"))
     assert (remarks.columns[3].name, remarks.context.after) == ("Remark", ())
-
-
-def test_a_header_that_comes_again_is_no_row_of_the_body() -> None:
-    structure = make_table(grid("Item|2021|2022\nA|1|2\nItem|2021|2022\nB|3|4")).structure
-    assert structure.footnotes == {2}

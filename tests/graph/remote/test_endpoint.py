@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import socket
 from collections.abc import Iterator
 
 import pyoxigraph as ox
@@ -107,22 +106,11 @@ def test_what_is_not_a_whole_answer_is_an_error(kind: str, server: Misbehaving) 
     assert len(server.asked) == 1
 
 
-def test_a_row_limit_that_was_not_reached_is_fine(server: Misbehaving) -> None:
-    assert rows(server, Answer(body=JSON, headers={"X-SPARQL-MaxRows": "10000"})) == 3
-
-
 def test_virtuoso_cuts_at_ten_thousand_rows_without_a_word(server: Misbehaving) -> None:
     many = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": ROWS[:1] * 10_000}}).encode()
     assert rows(server, Answer(body=many)) == 10_000
     with pytest.raises(RemoteStoreError, match="10,000 rows"):
         rows(server, Answer(body=many), dialect="virtuoso")
-
-
-def test_a_refused_query_says_why_in_the_words_of_the_engine(server: Misbehaving) -> None:
-    with pytest.raises(QueryError, match="refused the query: Parse error") as caught:
-        rows(server, Answer(400, "text/plain", b"Parse error \x1b[31m" + b"x" * 5_000))
-    assert len(str(caught.value)) < 500
-    assert "\x1b" not in str(caught.value)
 
 
 def test_busy_endpoints_are_asked_again_when_they_say(server: Misbehaving) -> None:
@@ -146,14 +134,6 @@ def test_no_answer_in_time(server: Misbehaving) -> None:
     slow = RemoteStore(StoreEndpoint(server.url), policy=HttpPolicy(timeout=0.2), environment={})
     with pytest.raises(RemoteStoreError, match=r"within 0\.2 seconds"):
         slow.query(ASKED)
-
-
-def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/sparql"
-    with pytest.raises(RemoteStoreError, match="cannot be reached"):
-        RemoteStore(StoreEndpoint(url), environment={}).query(ASKED)
 
 
 def test_credentials_go_only_where_they_are_meant_to(server: Misbehaving) -> None:
@@ -301,22 +281,9 @@ def test_hostile_texts_stay_texts(text: str) -> None:
     assert "\\u0022" not in sent.replace("\\\\\\u00750022", "")
 
 
-def test_only_prefixes_that_are_used_and_not_declared_are_added() -> None:
-    assert prepare("ASK { ?s e:name 'unused:x' }", {}, PREFIXES).text.startswith("PREFIX e: <http://e/> ASK")
-    assert prepare("PREFIX e: <http://other/> ASK { ?s e:p 1 }", {}, PREFIXES).text.count("PREFIX") == 1
-
-
 @pytest.mark.parametrize("value", [ox.BlankNode("b"), object()])
 def test_values_that_cannot_be_sent(value: Bindable) -> None:
     with pytest.raises(QueryError, match="cannot be bound"):
         prepare("ASK { ?s ?p ?o }", {"o": value}, {})
     with pytest.raises(QueryError, match="name of a variable"):
         prepare("ASK { ?s ?p ?o }", {"o) { } #": 1}, {})
-
-
-def test_form_and_dataset() -> None:
-    assert prepare("select * from <http://g> { ?s ?p ?o }", {}, {}).names_dataset
-    assert not prepare("select ?from { ?from ?p 'FROM' }", {}, {}).names_dataset
-    for text in ("DROP ALL", "INSERT DATA { <a:a> <a:a> 1 }", "", "SELEKT"):
-        with pytest.raises(QueryError, match="no SELECT"):
-            prepare(text, {}, {})

@@ -6,7 +6,6 @@ import json
 import tracemalloc
 from urllib.parse import quote
 
-import httpx
 import pytest
 
 from kgtable.errors import RemoteStoreError, UsageError
@@ -15,20 +14,12 @@ from kgtable.graph.remote.http import (
     Credentials,
     EndpointClient,
     HttpPolicy,
-    HttpReply,
     Login,
     checked_url,
 )
 from tests.graph.remote.misbehaving import Answer, Misbehaving
 
 ONCE = HttpPolicy(timeout=5.0, retries=0)
-
-
-@pytest.mark.parametrize(
-    "url", ["http://x", "https://e.org:8080/a/b?c=d#e", "http://127.0.0.1/", "http://[::1]:3030/ds/query"]
-)
-def test_addresses_of_endpoints(url: str) -> None:
-    assert checked_url(url) == url
 
 
 @pytest.mark.parametrize(
@@ -118,16 +109,6 @@ def test_waits_grow_and_end() -> None:
     assert waits == [0.5, 1.0]
 
 
-def test_an_answer_without_a_type() -> None:
-    assert HttpReply(200, httpx.Headers(), b"").media_type == ""
-
-
-@pytest.mark.parametrize("url", ["http://name.invalid/", "http://a..b/", "http://-/"])
-def test_addresses_where_nobody_is(url: str) -> None:
-    with pytest.raises(RemoteStoreError, match="cannot be reached"):
-        EndpointClient(ONCE).send("GET", url)
-
-
 PACKED = {"Content-Encoding": "gzip"}
 
 
@@ -135,7 +116,7 @@ PACKED = {"Content-Encoding": "gzip"}
 def test_a_gzip_bomb_does_not_fill_the_memory(status: int) -> None:
     bomb = Answer(
         status,
-        body=gzip.compress(bytes(300 << 20)),
+        body=gzip.compress(bytes(150 << 20)),
         headers={**PACKED, "WWW-Authenticate": 'Digest realm="x", nonce="a", qop="auth"'},
     )
     with Misbehaving().running() as server:

@@ -72,17 +72,11 @@ def test_a_passage_that_fits_is_cited_beside_the_answer_of_the_tables(graph: kgt
         assert "paragraph" in printed
 
 
-def test_a_table_answers_with_confidence(graph: kgtable.KnowledgeGraph) -> None:
+def test_a_table_answers_and_is_grounded(graph: kgtable.KnowledgeGraph) -> None:
     answer = graph.ask("What is the rain of Oslo?", method="documents", model="none")
     assert answer.text == "120"
-    assert answer.is_sure
-    assert not answer.verified
+    assert answer.grounded
     assert "Rain fell on 120 days." in [cited.words for cited in answer.passages]
-
-
-def test_a_document_without_tables_is_cited(graph: kgtable.KnowledgeGraph) -> None:
-    answer = graph.ask("Who is the chair of the board?", method="documents", model="none")
-    assert "Ada Berg" in answer.passages[0].words
 
 
 def test_words_are_found_where_they_are_cited(tmp_path: Path) -> None:
@@ -149,7 +143,6 @@ def test_a_subquery_is_answered_by_sql(graph: kgtable.KnowledgeGraph) -> None:
         graph, [step("Units of Europe and Asia in 2019?"), answers(SUM), step(answer="2100")]
     )
     assert (answer.text, answer.grounded) == ("2100", True)
-    assert answer.grounded
     assert stages(model) == ["step", "subquery", "step"]
     assert answer.calculation == SUM
     assert "only the table speaks" in answer.reasons[0]
@@ -159,20 +152,6 @@ def test_what_sql_alone_says_is_not_verified(graph: kgtable.KnowledgeGraph) -> N
     script = [step("Units of Europe and Asia in 2019?"), answers(SUM), step(answer="2100")]
     answer, _ = asked(graph, script, "How many units went to the regions that shops are in?")
     assert (answer.text, answer.grounded, answer.verified) == ("2100", True, False)
-
-
-def test_text_and_table_that_agree_are_not_asked_about(graph: kgtable.KnowledgeGraph) -> None:
-    sql = "SELECT rain FROM weather WHERE city = 'Oslo'"
-    answer, model = asked(
-        graph,
-        [step("Rain in Oslo?"), answers(sql, "120", "Rain fell on 120 days."), step(answer="120")],
-        "What is the rain of Oslo?",
-    )
-    assert stages(model) == ["step", "subquery", "step"]
-    assert "agree" in answer.reasons[0]
-    assert answer.verified  # the program of kgtable's own rules proves it by a cell
-    assert answer.citations[0].text == "120"
-    assert answer.passages[0].words == "Rain fell on 120 days."
 
 
 def test_a_conflict_is_said(graph: kgtable.KnowledgeGraph) -> None:
@@ -232,11 +211,6 @@ def test_the_rounds_are_bounded(graph: kgtable.KnowledgeGraph) -> None:
     assert "last round" in [r for r in model.requests if r.stage == "step"][-1].messages[-1]["content"]
 
 
-def test_a_question_asked_twice_ends_the_loop(graph: kgtable.KnowledgeGraph) -> None:
-    answer, model = asked(graph, [step("Sum?"), answers(SUM), step("sum?")])
-    assert (answer.text, stages(model).count("step")) == ("2100", 2)
-
-
 def test_replies_of_no_use_leave_the_answer_by_rules(graph: kgtable.KnowledgeGraph) -> None:
     answer, _ = asked(graph, ["no JSON", "still none"], "What is the rain of Oslo?")
     assert answer.text == "120"
@@ -256,11 +230,6 @@ def test_a_model_that_cannot_be_reached_is_an_error_or_told(
     else:
         with pytest.raises(LLMUnreachableError):
             asked(graph, [error])  # type: ignore[list-item]
-
-
-def test_an_empty_final_answer_finds_nothing(graph: kgtable.KnowledgeGraph) -> None:
-    answer, _ = asked(graph, [step()])
-    assert not answer.found
 
 
 def test_the_data_is_fenced(graph: kgtable.KnowledgeGraph) -> None:
@@ -285,12 +254,6 @@ def test_sql_over_the_tables(graph: kgtable.KnowledgeGraph) -> None:
 def test_sql_reads_the_tables_and_nothing_else(graph: kgtable.KnowledgeGraph, query: str) -> None:
     with pytest.raises(kgtable.KgtableError):
         graph.sql(query)
-
-
-def test_sql_says_how_tables_are_listed(graph: kgtable.KnowledgeGraph) -> None:
-    with pytest.raises(kgtable.KgtableError, match="kgtable_tables"):
-        graph.sql("SHOW TABLES")
-    assert ["report"] in graph.sql("SELECT table_name FROM kgtable_tables").values.tolist()
 
 
 def test_a_query_that_takes_too_long_is_ended(graph: kgtable.KnowledgeGraph) -> None:

@@ -15,7 +15,6 @@ from kgtable.errors import LLMReplyError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.tablerag.react import normalised
 from tests.llm.scripted_server import Fail, ScriptedServer
 
 QUESTION = "What is the total amount paid by the customer Acme?"
@@ -75,15 +74,6 @@ def test_state_is_kept_between_steps(graph: KnowledgeGraph) -> None:
     assert "Leather belt" in last_told(solving(model)[1])
 
 
-def test_a_step_that_failed_is_no_state(graph: KnowledgeGraph) -> None:
-    bad = {"op": "sum", "argument": {"column": "Cost"}, "rows": "T1"}
-    answer, model = asked(graph, [step(bad), step({"step": 1}), step(TOTAL), step(answer="55 EUR")])
-    told = [last_told(request) for request in solving(model)]
-    assert "no column 'Cost'" in told[1]
-    assert "no program of step 1" in told[2]
-    assert answer.verified
-
-
 @pytest.mark.parametrize(
     ("action", "told"),
     [
@@ -100,12 +90,6 @@ def test_what_fails_is_told_and_can_be_mended(graph: KnowledgeGraph, action: Any
     assert answer.verified, answer.reasons
 
 
-def test_no_action_is_told(graph: KnowledgeGraph) -> None:
-    answer, model = asked(graph, [step(), step(TOTAL), step(answer="55 EUR")])
-    assert "no action was given" in last_told(solving(model)[1])
-    assert answer.verified
-
-
 def test_an_answer_without_any_action_is_not_grounded(graph: KnowledgeGraph) -> None:
     answer, model = asked(graph, [step(answer="55 EUR"), step(answer="55 EUR")])
     assert "does not follow" in last_told(solving(model)[1])
@@ -118,11 +102,6 @@ def test_a_contradiction_is_told_once_and_never_grounded(graph: KnowledgeGraph) 
     assert (answer.text, answer.grounded, answer.verified) == ("99 EUR", False, False)
 
 
-def test_an_action_beside_an_answer_is_run_first(graph: KnowledgeGraph) -> None:
-    answer, _ = asked(graph, [step(TOTAL, "55 EUR")])
-    assert answer.verified, answer.reasons
-
-
 def test_endless_steps_end_with_one_last_question(graph: KnowledgeGraph) -> None:
     method = "tablerag:tables=1,steps=2"
     answer, model = asked(graph, [step(ACME), step(TOTAL), step(answer="55 EUR")], method)
@@ -132,27 +111,6 @@ def test_endless_steps_end_with_one_last_question(graph: KnowledgeGraph) -> None
     assert not answer.found
     assert "no answer after 2 actions" in answer.reasons[0]
     assert len(solving(model)) == 3
-
-
-def test_an_empty_answer_is_none(graph: KnowledgeGraph) -> None:
-    answer, _ = asked(graph, [step(answer="")])
-    assert not answer.found
-
-
-def test_a_reply_that_is_no_step_is_asked_for_again(graph: KnowledgeGraph) -> None:
-    answer, _ = asked(graph, ["I think so.", step(TOTAL), step(answer="55 EUR")])
-    assert answer.verified
-    answer, _ = asked(graph, ["I think so.", "Yes."])
-    assert not answer.found
-    assert "cannot be used" in answer.failure
-
-
-def test_long_results_are_cut_with_a_note(graph: KnowledgeGraph) -> None:
-    twice = {"op": "union_all", "left": "T1", "right": "T1"}
-    pairs = {"op": "union_all", "left": twice, "right": twice}
-    _, model = asked(graph, [step(pairs), step(TOTAL), step(answer="55 EUR")])
-    assert "… cut: " in last_told(solving(model)[1])
-    assert "of 24 rows are shown" in last_told(solving(model)[1])
 
 
 def test_text_of_tables_is_fenced(graph: KnowledgeGraph) -> None:
@@ -182,36 +140,6 @@ def test_without_a_majority_nothing_is_verified(graph: KnowledgeGraph) -> None:
     answer, _ = asked(graph, replies, "tablerag:tables=1,votes=3")
     assert answer.found
     assert not answer.verified
-
-
-def test_a_run_that_fails_has_no_vote(graph: KnowledgeGraph) -> None:
-    run = [step(TOTAL), step(answer="55 EUR")]
-    answer, _ = asked(graph, ["no", "no", *run, *run], "tablerag:tables=1,votes=3")
-    assert "2 of 3 runs" in answer.reasoning
-    answer, _ = asked(graph, ["no", "no"] * 2, "tablerag:tables=1,votes=2")
-    assert answer.failure
-
-
-def test_normal_answers() -> None:
-    assert normalised("1,200.50") == normalised("1200.5")
-    assert normalised("Norway; Sweden") == normalised("sweden;norway.")
-    assert normalised("") == ()
-
-
-def test_the_rules_rank_programs_over_the_columns_found(graph: KnowledgeGraph) -> None:
-    answer = graph.ask(QUESTION, method=METHOD, model="none")
-    assert (answer.text, answer.unit, answer.status) == ("55", "CCY_EUR", "grounded")
-    assert answer.program is not None
-    assert graph.run(answer.program).text == "55 (EUR)"
-    assert answer.method == "tablerag"
-
-
-def test_a_server_that_fails_is_told(graph: KnowledgeGraph) -> None:
-    with ScriptedServer([Fail(500), *map(json.dumps, [NO_QUERIES, NO_QUERIES, step(TOTAL)]), Fail(503),
-                         json.dumps(step(answer="55 EUR"))]) as server:  # fmt: skip
-        answer = graph.ask(QUESTION, method=METHOD, model="any", base_url=server.base_url, retries=2)
-    assert answer.verified, answer.reasons
-    assert answer.usage["requests"] == 4
 
 
 def test_every_failure_in_one_run_over_a_server_ends_in_a_right_answer(graph: KnowledgeGraph) -> None:

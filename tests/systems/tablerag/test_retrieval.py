@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import kgtable
 from kgtable.errors import LLMReplyError, RetrievalError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.scoring import ShownGold
@@ -36,14 +34,6 @@ def test_columns_and_cells_are_found(graph: KnowledgeGraph) -> None:
     assert {triple.object for triple in best} <= {text for _, _, text in found.shown_values}
 
 
-def test_the_same_question_gives_the_same(graph: KnowledgeGraph, graph_folder: Path) -> None:
-    first = shown(graph, "tablerag")
-    with kgtable.open(graph_folder) as again:
-        second = shown(again, "tablerag")
-        assert first.shown == second.shown
-        assert first.triples == second.triples
-
-
 def test_a_model_names_columns_and_keywords(graph: KnowledgeGraph) -> None:
     model = ScriptedLLM([{"queries": ["order status"]}, {"queries": ["cancelled", "2024"]}])
     found = shown(graph, "tablerag:tables=1", llm=model)
@@ -51,12 +41,6 @@ def test_a_model_names_columns_and_keywords(graph: KnowledgeGraph) -> None:
     assert found.trace["cell_queries"] == ("cancelled", QUESTION)
     assert ("orders", 3, "cancelled") in found.shown_values
     assert {request.stage for request in model.requests} == {"schema queries", "cell queries"}
-
-
-def test_a_model_of_no_use_leaves_the_rules(graph: KnowledgeGraph) -> None:
-    found = shown(graph, "tablerag:tables=1", llm=ScriptedLLM(["none", "none"]))
-    assert "labels_refused" in found.trace
-    assert ("orders", PRODUCT, "Leather wallet for gents") in found.shown_values
 
 
 def test_queries_are_bounded_and_end_with_the_question() -> None:
@@ -96,14 +80,6 @@ def test_random_rows_are_the_same_for_a_seed(graph: KnowledgeGraph) -> None:
     assert any(other != first.shown for other in others)
 
 
-def test_rows_and_columns_near_the_question_are_shown(graph: KnowledgeGraph) -> None:
-    found = shown(graph, "row-col-retrieval:tables=1,rows=2")
-    assert found.shown[0].rows == (1, 4)
-    assert {column for _, column in found.shown_columns} >= {PRODUCT}
-    capped = shown(graph, "row-col-retrieval:tables=1,rows=30,budget=24")
-    assert capped.shown[0].rows == (1, 2)  # 24 / 2 / 6 columns
-
-
 @pytest.mark.parametrize(
     "method", ["tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"]
 )
@@ -123,20 +99,6 @@ def test_options_that_make_no_sense_are_refused(graph: KnowledgeGraph) -> None:
     ):
         with pytest.raises(RetrievalError):
             graph.retrieve(QUESTION, 5, f"tablerag:{method}")
-
-
-def test_more_rows_than_there_are_may_be_drawn(graph: KnowledgeGraph) -> None:
-    few, all_rows = (shown(graph, f"rand-row-sampling:tables=1,rows={rows}") for rows in (2, 10**8))
-    assert len(few.shown[0].rows) == 2
-    assert len(all_rows.shown[0].rows) > 2
-    again = shown(graph, f"rand-row-sampling:tables=1,rows={10**8}")
-    assert again.shown == all_rows.shown
-
-
-def test_a_retrieval_without_a_table_says_why(graph: KnowledgeGraph) -> None:
-    found = shown(graph, "read-table:context=1")
-    assert not found.triples
-    assert "too many for a context of 1 tokens" in found.trace["refused"]
 
 
 def test_gold_columns_and_values_are_measured(graph: KnowledgeGraph) -> None:

@@ -15,13 +15,11 @@ from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.systems.tablerag.databases import (
     DatabaseShelf,
     EntrySearch,
-    LexicalEntries,
     Searched,
     SearchMode,
-    best,
 )
 from kgtable.systems.tablerag.tablerag_method import make_shelf
-from kgtable.systems.tablerag.vocabulary import ColumnType, TableVocabulary, make_vocabulary
+from kgtable.systems.tablerag.vocabulary import ColumnType, make_vocabulary
 
 
 class LetterEmbedder:
@@ -90,34 +88,6 @@ def test_cells_are_distinct_pairs_by_frequency_and_ranges_of_numbers_and_dates()
     ]  # fmt: skip
     assert [entry.value for entry in made.cells if entry.span] == ["-2.5 to 10", "2023-05-06 to 2024-02-02"]
     assert made.cells[0].rows == (1, 3)
-
-
-def test_the_budget_keeps_the_most_frequent() -> None:
-    made = make_vocabulary(content(ROWS), budget=3)
-    assert [entry.value for entry in made.cells] == ["red", "-2.5 to 10", "2023-05-06 to 2024-02-02"]
-    assert (made.distinct, made.body_rows, len(made.rows)) == (7, 4, 3)
-
-
-def test_a_vocabulary_survives_json() -> None:
-    made = make_vocabulary(content(ROWS))
-    assert TableVocabulary.from_json(made.to_json()) == made
-
-
-def test_words_count_more_than_letters_and_the_column_a_little() -> None:
-    entries = LexicalEntries(
-        [Searched("Leather wallet", "product"), Searched("Weather"), Searched("x", "leather")]
-    )
-    scores = entries.scores("leather wallets")
-    assert scores.argmax() == 0
-    assert scores[2] > 0
-    assert scores[1] > 0
-    assert entries.scores("nothing known here qq").max() < 0.2
-
-
-def test_ties_stay_in_order() -> None:
-    scores = np.array([0.0, 0.5, 0.5, 0.2], dtype=np.float32)
-    assert best(scores, 3) == [1, 2, 3]
-    assert best(np.full(10_000, 0.5, dtype=np.float32), 3) == [0, 1, 2]
 
 
 def test_search_by_words_by_vectors_and_by_both() -> None:

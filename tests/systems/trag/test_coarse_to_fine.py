@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kgtable
-from kgtable.errors import ConfigError, MissingExtraError, RetrievalError
-from kgtable.retrieval.registry import read_method
-from kgtable.systems.methods import METHODS
+from kgtable.errors import ConfigError, RetrievalError
 from kgtable.systems.trag.coarse_to_fine import TragRetriever
-from kgtable.systems.trag.trag_options import PublishedOptions, Start, TableRelation, TragOptions
+from kgtable.systems.trag.trag_options import TableRelation, TragOptions
 
 SEASONS = {
     "season-r0": ("Bridgetown season", "Date,Opponent,Attendance\n1 May,Rovers,900\n8 May,Albion,1200\n"),
@@ -79,19 +76,6 @@ def test_a_question_about_nothing_in_the_graph_finds_nothing(graph: kgtable.Know
     assert (found.tables, len(found.triples)) == ((), 0)
 
 
-def test_hyperedges_restrict_the_published_variant(graph: kgtable.KnowledgeGraph) -> None:
-    everything = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1").trace["candidate_tables"]
-    narrow = graph.retrieve(QUESTION, 5, "trag-paper:clusters=6,structural=no").trace["candidate_tables"]
-    assert everything == len(SEASONS) > narrow >= 1
-
-
-def test_the_best_tables_are_refined_and_the_others_follow(graph: kgtable.KnowledgeGraph) -> None:
-    once = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1,rounds=1").tables
-    twice = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1,rounds=2,kept=2").tables
-    assert {table.table for table in twice[:2]} == {table.table for table in once[:2]}
-    assert [table.table for table in twice[2:]] == [table.table for table in once[2:]]
-
-
 def test_relations_come_from_the_graph(graph: kgtable.KnowledgeGraph) -> None:
     retriever = graph.retrievers.get("trag")
     assert isinstance(retriever, TragRetriever)
@@ -105,37 +89,10 @@ def test_relations_come_from_the_graph(graph: kgtable.KnowledgeGraph) -> None:
     assert (frozenset({"lakes", "squad"}), TableRelation.PREDICATES) not in found
 
 
-def test_parts_are_found_without_a_common_title(tmp_path: Path) -> None:
-    tables = tmp_path / "tables"
-    tables.mkdir()
-    grids = {
-        "a": ("Danube harbours", "Harbour,River,Cranes\nRuse,Danube,4\nGalati,Danube,9\n"),
-        "b": ("Harbours of the Danube: more", "Harbour,River,Cranes\nLinz,Danube,3\nVukovar,Danube,2\n"),
-        "c": ("Chess openings", "Opening,Moves,Result\nSicilian,c5,sharp\nFrench,e6,solid\n"),
-    }
-    for name, (title, text) in grids.items():
-        (tables / f"{name}.csv").write_text(text, encoding="utf-8")
-        (tables / f"{name}.json").write_text(f'{{"title": "{title}"}}', encoding="utf-8")
-    with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
-        retriever = graph.retrievers.get("trag")
-        assert isinstance(retriever, TragRetriever)
-        related = retriever.relations_among(["a", "b", "c"])
-        parts = [edge[:2] for edge in related if edge[2] is TableRelation.PARTS]
-    assert parts == [("a", "b")]
-
-
 @pytest.mark.parametrize("edges", ["similarity", "subjects", "predicates"])
 def test_each_relation_can_carry_the_walk(graph: kgtable.KnowledgeGraph, edges: str) -> None:
     found = graph.retrieve("How long is the Danube, by its mouth?", 5, f"trag:parts=no,{edges}=yes").tables
     assert found[0].table == "rivers"
-
-
-def test_options_are_preset_as_published() -> None:
-    assert read_method("trag-paper", METHODS)[1] == PublishedOptions()
-    options = PublishedOptions()
-    assert (options.start, options.relations) == (Start.SIMILARITY, (TableRelation.SIMILARITY,))
-    assert (options.clusters, options.typical, options.alpha, options.threshold) == (10, 100, 0.85, 0.3)
-    assert TragOptions().relations == (TableRelation.PARTS,)
 
 
 def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph) -> None:
@@ -149,16 +106,3 @@ def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph) -> None
         graph.retrieve(QUESTION, 5, "trag-paper:semantic=no,structural=no,heuristic=no")
     with pytest.raises(ConfigError, match="no presentation 'nothing'"):
         graph.ask(QUESTION, method="trag:shown=nothing", model="none")
-
-
-def test_without_scipy_the_method_names_the_extra(
-    graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("scipy", "scipy.sparse"):
-        monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, "kgtable.systems.trag.coarse_to_fine")
-    with (
-        kgtable.open(graph.path) as fresh,
-        pytest.raises(MissingExtraError, match=r"The method trag needs .*kgtable.trag."),
-    ):
-        fresh.retrieve(QUESTION, 5, "trag")

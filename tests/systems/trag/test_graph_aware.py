@@ -81,14 +81,3 @@ def test_an_answer_that_is_not_in_the_tables_is_refused(graph: kgtable.Knowledge
     assert not graph.ask(QUESTION, method="trag", llm=scripted(invented), rerank=False).grounded
     answer = graph.ask(QUESTION, method="trag", llm=scripted(NOTHING), rerank=False)
     assert (answer.text, answer.verified) == ("", False)
-
-
-def test_tables_can_be_shown_as_html(graph: kgtable.KnowledgeGraph) -> None:
-    answer = graph.ask(QUESTION, method="trag:shown=html", llm=scripted(NOTHING), rerank=False)
-    assert "<table" in answer.prompt
-    assert "parts of one table" in answer.prompt
-
-
-def test_without_a_model_the_rules_answer(graph: kgtable.KnowledgeGraph) -> None:
-    answer = graph.ask("What is the depth of Baikal?", method="trag", model="none")
-    assert (answer.text, answer.method) == ("1642", "trag")

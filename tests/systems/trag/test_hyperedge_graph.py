@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 import kgtable
 from kgtable.cli.main import main
-from kgtable.errors import GraphNotFoundError
 from kgtable.server.views.neighbourhood import resource
 from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, write
 
@@ -112,8 +111,3 @@ def test_the_command_writes_and_info_tells(tmp_path: Path) -> None:
         ],
     )
     assert json.loads(found.output)["tables"][0]["table"].startswith("season")
-
-
-def test_no_graph_has_no_hyperedges(tmp_path: Path) -> None:
-    with pytest.raises(GraphNotFoundError):
-        kgtable.write_hypergraph(tmp_path / "nothing")

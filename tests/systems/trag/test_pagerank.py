@@ -8,13 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from kgtable.index.embedding import normalise
-from kgtable.systems.trag import table_graph
 from kgtable.systems.trag.table_graph import (
     heaviest,
     nearest_tables,
     personalised_pagerank,
-    sharing_terms,
-    within,
 )
 
 
@@ -46,13 +43,6 @@ def test_it_is_a_fixed_point_of_the_papers_formula() -> None:
     assert found == pytest.approx(0.15 * restart / restart.sum() + 0.85 * step @ found, abs=1e-6)
 
 
-def test_a_node_without_edges_keeps_its_share() -> None:
-    weights = sp.csr_matrix(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0.0]]))
-    found = personalised_pagerank(weights, np.array([0.5, 0.1, 0.4], dtype=np.float32), 0.5)
-    assert found[2] == pytest.approx(0.4)
-    assert 0.1 < found[1] < found[0] < 0.5
-
-
 def test_a_start_of_zeros_is_a_start_anywhere() -> None:
     found = personalised_pagerank(symmetric(1), np.zeros(30, dtype=np.float32))
     assert found == pytest.approx(1 / 30)
@@ -76,27 +66,3 @@ def test_near_tables_are_joined_from_the_threshold_on() -> None:
     assert nearest_tables(rows, 0.5).toarray() == pytest.approx(expected, abs=1e-6)
     sparse = nearest_tables(sp.csr_matrix(rows), 0.5).toarray()
     assert sparse == pytest.approx(expected, abs=1e-6)
-
-
-def test_sparse_rows_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = np.random.default_rng(3).random((11, 6)) * (np.random.default_rng(4).random((11, 6)) < 0.5)
-    rows = sp.csr_matrix(drawn.astype(np.float32))
-    whole = nearest_tables(rows, 0.3, 4).toarray()
-    monkeypatch.setattr(table_graph, "ROWS_AT_ONCE", 3)
-    assert nearest_tables(rows, 0.3, 4).toarray() == pytest.approx(whole)
-    assert np.count_nonzero(whole.diagonal()) == 0
-    assert nearest_tables(sp.csr_matrix((0, 6), dtype=np.float32), 0.3).shape == (0, 0)
-
-
-def test_rare_terms_join_tables_more_than_common_ones() -> None:
-    tables, terms = np.array([0, 1, 0, 1, 2, 3, 2, 4]), np.array([0, 0, 1, 1, 1, 1, 2, 3])
-    joined = sharing_terms(tables, terms, 5, 4).toarray()
-    assert joined[0, 1] > joined[1, 2] > 0
-    assert joined[4].sum() == 0
-    assert np.diag(joined).sum() == 0
-
-
-def test_the_subgraph_of_some_nodes() -> None:
-    weights = symmetric(3)
-    nodes = np.array([4, 9, 2])
-    assert (within(weights, nodes).toarray() == weights.toarray()[np.ix_(nodes, nodes)]).all()

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import kgtable
-from kgtable.errors import ConfigError, MissingExtraError
+from kgtable.errors import MissingExtraError
 from kgtable.systems.trag import table_features
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.table_features import (
-    FLAGS,
     PARTS_OF_SPEECH,
     SHAPE,
     TAGGER,
     LexicalShape,
-    SpacyShape,
     installed_shape,
 )
 from tests.systems.trag.test_coarse_to_fine import write
@@ -64,28 +61,6 @@ def test_without_spacy_words_alone_are_measured(monkeypatch: pytest.MonkeyPatch)
         installed_shape("en_core_web_sm")
 
 
-def test_spacy_may_be_left_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TAGGER, "none")
-    assert installed_shape().name == "lexical"
-
-
-def test_without_a_model_the_tokens_of_spacy_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    spacy = pytest.importorskip("spacy")
-    monkeypatch.setattr(spacy.util, "get_installed_models", list)
-    shape = installed_shape()
-    assert shape.name == f"spaCy {spacy.__version__}, no model"
-    rows = shape.measure(TEXTS)
-    assert rows.shape == (3, 4 + len(FLAGS))
-    told = dict(zip(("tokens", "length", "headers", "words", *FLAGS), rows[0].tolist(), strict=True))
-    count = round(np.expm1(told["tokens"]))
-    assert count == 9  # GDP ( net ) of 2019 Total growth Port
-    assert told["like_num"] == pytest.approx(1 / count)
-    assert told["is_bracket"] == pytest.approx(2 / count)
-    assert told["headers"] == pytest.approx(np.log1p(2))
-    assert np.isfinite(rows).all()
-    assert (shape.measure(TEXTS) == rows).all()
-
-
 def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TAGGER, str(model))
     shape = installed_shape()
@@ -95,42 +70,6 @@ def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPa
     count = round(np.expm1(row[0]))
     noun, _, verb, adjective, _, function, _ = row[4:] * count
     assert (noun, verb, adjective, function) == pytest.approx((1, 0, 1, 1))
-
-
-def test_the_smallest_english_model_is_taken() -> None:
-    assert table_features._first(["de_core_news_sm", "en_core_web_trf", "en_core_web_md"]) == "en_core_web_md"
-    assert table_features._first(["en_core_web_lg", "en_core_web_sm"]) == "en_core_web_sm"
-    assert table_features._first(["de_core_news_sm"]) == ""
-
-
-def test_what_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("spacy")
-    (tmp_path / "empty").mkdir()
-    for wanted in ("en_that_is_absent", str(tmp_path / "empty")):
-        with pytest.raises(ConfigError, match="cannot load the model") as caught:
-            installed_shape(wanted)
-        assert "\n" not in str(caught.value.message)
-
-
-def test_a_text_is_measured_once(model: Path) -> None:
-    spacy = pytest.importorskip("spacy")
-    first = SpacyShape(spacy.load(model), spacy.__version__)
-    rows = first.measure(TEXTS)
-    read: list[str] = []
-    language = spacy.load(model)
-    pipe = language.pipe
-
-    def counted(texts: Sequence[str]) -> Any:
-        read.extend(texts)
-        return pipe(texts)
-
-    language.pipe = counted
-    again = SpacyShape(language, spacy.__version__)
-    assert (again.measure([*TEXTS, "one more"])[:3] == rows).all()
-    assert read == ["one more"]
-    (kept,) = (table_features.cache_folder() / "shapes").iterdir()
-    kept.write_bytes(b"damaged")
-    assert (again.measure(TEXTS) == rows).all()
 
 
 def test_hyperedges_of_another_shape_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

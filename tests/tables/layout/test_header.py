@@ -7,17 +7,8 @@ from kgtable.tables.model import Area, Grid, Source
 from tests.tables.layout.grids import grid, structure
 
 
-def test_one_row() -> None:
-    found = structure("Country|Gold\nItaly|3\nChina|2")
-    assert (found.titles, found.header, found.body_start) == ((), (0,), 1)
-
-
 def test_years_are_a_header() -> None:
     assert structure("|2019|2018\nSales|1,200|1,100\nCosts|700|650").header == (0,)
-
-
-def test_text_tables_keep_their_header() -> None:
-    assert structure("Name|Role\nAnn|Nurse\nBob|Cook").header == (0,)
 
 
 def test_centred_heading_and_units() -> None:
@@ -120,11 +111,6 @@ def test_th_cells_tell_the_header() -> None:
     assert found.columns[1].path == ("Men", "n")
 
 
-def test_a_title_merged_over_the_whole_width() -> None:
-    table = grid("Sales||\nRegion|2019|2018\nNorth|10|20\nSouth|30|40", merged=(Area(0, 0, 0, 2),))
-    assert (detect_structure(table).titles, detect_structure(table).header) == ((0,), (1,))
-
-
 def test_one_line_is_a_header_unless_it_has_numbers() -> None:
     assert structure("Name|City").header == (0,)
     assert structure("Oslo|5|6").header == ()
@@ -153,11 +139,6 @@ def test_blank_lines_above_the_body_are_of_the_header() -> None:
 
 def paths(text: str) -> list[tuple[str, ...]]:
     return [column.path for column in structure(text).columns]
-
-
-def test_left_aligned_spans() -> None:
-    found = paths("|Revenues||Income|\n|2019|2018|2019|2018\nNorth|1|2|3|4\nSouth|5|6|7|8")
-    assert found[1:] == [("Revenues", "2019"), ("Revenues", "2018"), ("Income", "2019"), ("Income", "2018")]
 
 
 def test_one_centred_span_covers_all() -> None:

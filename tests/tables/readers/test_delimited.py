@@ -59,13 +59,6 @@ def test_the_delimiter_is_found(data: st.DataObject, delimiter: str, width: int)
     assert read_delimited_bytes(written(rows, delimiter).encode(), FILE).rows == as_rows(rows)
 
 
-@given(st.data(), st.integers(2, 5))
-def test_commas_win_over_other_delimiters_inside_cells(data: st.DataObject, width: int) -> None:
-    cell = st.text(st.sampled_from('abc;|\t,"'), max_size=6)
-    rows = data.draw(st.lists(st.lists(cell, min_size=width, max_size=width), min_size=1, max_size=8))
-    assert read_delimited_bytes(written(rows).encode(), FILE).rows == as_rows(rows)
-
-
 @given(
     st.lists(st.lists(CELL, max_size=4), min_size=1, max_size=6).filter(any),
     st.sampled_from(["utf-8", "utf-16"]),
@@ -135,10 +128,6 @@ def test_windows_1252_is_noticed_with_its_place(tmp_path: Path, stream_above: in
     assert grid.source.encoding == "cp1252"
 
 
-def test_bytes_open_in_windows_1252_are_kept(tmp_path: Path) -> None:
-    assert read(tmp_path / "t.csv", b"a,\x81\xe9\n").rows == (("a", "\x81é"),)
-
-
 def test_damaged_utf8_stays_utf8(tmp_path: Path) -> None:
     grid = read(tmp_path / "t.csv", "Köln,Málaga\n".encode() + b"x,\xff\n")
     assert grid.rows == (("Köln", "Málaga"), ("x", "\ufffd"))
@@ -155,14 +144,6 @@ def test_text_after_a_closing_quote_is_kept(tmp_path: Path) -> None:
     grid = read(tmp_path / "t.csv", 'a,b\n"c" d,e\n')
     assert grid.rows == (("a", "b"), ("c d", "e"))
     assert [(n.code, n.row) for n in grid.notices] == [("quotes", 1)]
-
-
-def test_a_long_file_is_streamed_in_the_same_dialect(tmp_path: Path) -> None:
-    rows = [["name", "wert"], *([f"n{i}", f"{i},5"] for i in range(20_000))]
-    grid = read(tmp_path / "t.csv", written(rows, ";"), ReadLimits(stream_above=1000))
-    assert grid.streamed
-    assert tuple(grid.rows) == as_rows(rows)
-    assert len(grid.head) == 2_000
 
 
 def test_gzip_is_unpacked(tmp_path: Path) -> None:
@@ -228,16 +209,6 @@ BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[4]
 )
 def test_the_delimiter_of_a_sample(sample: str, delimiter: str) -> None:
     assert detect_dialect(sample, whole=True) == TextDialect(delimiter)
-
-
-def test_the_files_name_decides_where_nothing_else_does() -> None:
-    assert detect_dialect("one\ntwo\n", whole=True, preferred="\t").delimiter == "\t"
-    assert detect_dialect("a\tb,c\nd\te,f\n", whole=True, preferred="\t").delimiter == "\t"
-    assert detect_dialect("a,b\nc,d\n", whole=True, preferred="\t").delimiter == ","
-
-
-def test_a_sample_that_ends_within_a_cell() -> None:
-    assert detect_dialect('a;b\n1;2\n3;"and so on', whole=False).delimiter == ";"
 
 
 @pytest.mark.benchmarks

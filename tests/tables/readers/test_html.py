@@ -98,12 +98,6 @@ def test_encodings(tmp_path: Path, declared: str, codec: str) -> None:
     assert grid.notices == ()
 
 
-def test_undeclared_windows_1252_is_noticed(tmp_path: Path) -> None:
-    grid = read_one(tmp_path / "t.html", "<table><tr><td>é<td>b</table>".encode("cp1252"))
-    assert grid.rows == (("é", "b"),)
-    assert [notice.code for notice in grid.notices] == ["encoding"]
-
-
 def test_a_page_without_table(tmp_path: Path) -> None:
     with pytest.raises(NoTableError):
         page(tmp_path, "<p>text</p><table><tr><td>only layout</td></tr></table>")

@@ -46,10 +46,6 @@ def test_json_shapes(tmp_path: Path, content: str, rows: tuple[Row, ...] | None)
     assert read_one(tmp_path / "t.json", content).rows == expected
 
 
-def test_keys_make_the_header(tmp_path: Path) -> None:
-    assert read_one(tmp_path / "t.json", '[{"a": 1, "b": 2}]').header_cells == {(0, 0), (0, 1)}
-
-
 def test_several_tables_in_an_object(tmp_path: Path) -> None:
     first, second = read_all(tmp_path / "t.json", '{"title": "T", "x/y": [{"a": 1}], "z": [{"b": 2}]}')
     assert (first.id, second.id) == ("t#x/y", "t#z")
@@ -89,10 +85,6 @@ def test_long_json_lines_are_streamed(tmp_path: Path) -> None:
     assert tuple(grid.rows) == tuple(grid.rows) == read_one(tmp_path / "t.jsonl", content).rows
 
 
-def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
-    assert read_one(tmp_path / "t.json", '[{"a\\ud800": "\\udfff"}]').rows == (("a\ufffd",), ("\ufffd",))
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
@@ -118,3 +110,7 @@ def test_any_bytes_give_grids_or_a_table_error(tmp_path: Path, content: bytes, n
         read_all(tmp_path / name, b'[{"a":' + content)
     except TableError:
         return
+
+
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    assert read_one(tmp_path / "t.json", '[{"a\\ud800": "\\udfff"}]').rows == (("a\ufffd",), ("\ufffd",))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError, UsageError
+from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Context
 from kgtable.tables.readers.parquet import grid_from_frame
@@ -83,11 +83,6 @@ def test_repeated_names_and_stored_indexes(tmp_path: Path) -> None:
     assert read_one(tmp_path / "t.arrow", arrow(table)).rows == (("a", "a", ""), ("1", "2", "3"))
 
 
-def test_no_columns(tmp_path: Path) -> None:
-    with pytest.raises(NoTableError):
-        read_one(tmp_path / "t.arrow", arrow(pa.table({})))
-
-
 def test_too_many_cells(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTableError, match="cells"):
         read_one(tmp_path / "t.parquet", parquet(TABLE), ReadLimits(max_cells=0))
@@ -154,11 +149,6 @@ def test_levels_of_column_names_make_rows() -> None:
     assert (1, 2) in grid.header_cells
 
 
-def test_repeated_and_odd_names() -> None:
-    frame = pd.DataFrame([[1, 2, 3]], columns=["a", "a", 2019])
-    assert grid_from_frame(frame).rows == (("a", "a", "2019"), ("1", "2", "3"))
-
-
 def test_arrow_tables_and_what_turns_into_them() -> None:
     class Frame:
         def to_arrow(self) -> pa.Table:
@@ -167,18 +157,6 @@ def test_arrow_tables_and_what_turns_into_them() -> None:
     assert (
         grid_from_frame(Frame()).rows == grid_from_frame(Frame().to_arrow()).rows == (("a",), ("1",), ("",))
     )
-
-
-def test_the_hash_tells_frames_apart() -> None:
-    first, second = (grid_from_frame(pd.DataFrame({"a": [value]})) for value in (1, 2))
-    assert first.source.sha256 != second.source.sha256
-
-
-def test_a_frame_without_columns_and_what_is_no_frame() -> None:
-    with pytest.raises(EmptyTableError):
-        grid_from_frame(pd.DataFrame())
-    with pytest.raises(UsageError, match="list"):
-        grid_from_frame([[1]])
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])

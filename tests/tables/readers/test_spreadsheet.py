@@ -21,7 +21,7 @@ from openpyxl.styles import Alignment
 from openpyxl.worksheet.table import Table as ExcelTable
 
 from kgtable.building.workbook_export import typed_value
-from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
+from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
 from kgtable.tables.readers import library_worker
@@ -46,11 +46,6 @@ def test_values_are_what_a_person_would_type(tmp_path: Path) -> None:
     grid = read_one(tmp_path / "t.xlsx", workbook_bytes(cells))
     assert grid.rows == ((" text ", "3", "1234.5", "TRUE", "2024-12-31", "2024-12-31T13:45:00", "007"),)
     assert grid.id == "t"
-
-
-def test_a_table_keeps_its_place_in_the_sheet(tmp_path: Path) -> None:
-    grid = read_one(tmp_path / "t.xlsx", workbook_bytes({"C3": "x", "D4": 1}))
-    assert grid.rows == (("",) * 4, ("",) * 4, ("", "", "x", ""), ("", "", "", "1"))
 
 
 def test_number_formats_other_than_general(tmp_path: Path) -> None:
@@ -95,11 +90,6 @@ def test_each_sheet_that_holds_something_is_a_table(tmp_path: Path) -> None:
         ("t#..%2Fetc", "..%2Fetc", 2),
     ]
     assert grids[0].context.title == "Income, 2019"
-
-
-def test_error_values_keep_their_text(tmp_path: Path) -> None:
-    content = workbook_bytes({"A1": "a", "C2": "#N/A"})
-    assert read_one(tmp_path / "t.xlsx", content).rows == (("a", "", ""), ("", "", "#N/A"))
 
 
 def test_a_formula_without_result_is_noticed(tmp_path: Path) -> None:
@@ -156,11 +146,6 @@ def test_a_password_is_named(tmp_path: Path) -> None:
     changed = protected.ljust(64, b"\0") + (len(protected) + 2).to_bytes(2, "little")
     with pytest.raises(UnreadableTableError, match="password"):
         read_one(tmp_path / "t.xlsx", content.getvalue().replace(entry, changed))
-
-
-def test_an_empty_workbook(tmp_path: Path) -> None:
-    with pytest.raises(EmptyTableError):
-        read_one(tmp_path / "t.xlsx", workbook_bytes({}))
 
 
 @pytest.mark.parametrize(
@@ -289,12 +274,6 @@ def test_sheets_texts_and_merged_areas(tmp_path: Path) -> None:
     ]
 
 
-def test_a_name_in_any_alphabet(tmp_path: Path) -> None:
-    path = tmp_path / "-ü x.XLS"
-    path.write_bytes(workbook())
-    assert [sheet.number for sheet in read_sheets(path, ReadLimits(), skip=["Ünits"])] == [1]
-
-
 def test_too_little_memory_is_an_error_not_the_end(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook())
@@ -366,11 +345,6 @@ def test_sheets_rows_and_the_end_of_each(tmp_path: Path) -> None:
     ]
     assert run(path, skip=["Sheet"]) == (0, [])
     assert run(path, by_name=True) == (status, lines)
-
-
-def test_a_workbook_without_cells(tmp_path: Path) -> None:
-    (tmp_path / "t.xlsx").write_bytes(workbook_bytes({}))
-    assert run(tmp_path / "t.xlsx") == (0, [["Sheet", 0, []], None])
 
 
 @pytest.mark.parametrize("content", [b"", b"no workbook", b"PK\x03\x04" + b"\0" * 99, None])
