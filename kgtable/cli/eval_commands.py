@@ -57,7 +57,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     help="What the model does for hybrid: rules (nothing), labels, labels+rerank.",
 )
-@click.option("--config", type=FILE, help="TOML file with a grid of all these.")
 @click.option("--split", help="Which questions; the default is the only split, or dev.")
 @click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
 @click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
@@ -146,15 +145,12 @@ def _put_away(keep: Path, again: int) -> None:
 
 
 def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
-    from kgtable.evaluation.run_plan import make_plan, read_grid, systems
+    from kgtable.evaluation.run_plan import make_plan, systems
 
     chosen = {
         name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
     }
     chosen |= {name: True for name in ("answers", "judge", "oracle_tables", "scaling") if options[name]}
-    if options["config"] is not None:
-        grid = read_grid(options["config"])
-        return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})
     lists = {
         name: options[name]
         for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")

@@ -312,8 +312,7 @@ def info(kg: Path, as_json: bool, relations: bool) -> None:
             say(f"{name}: {counts}")
     if facts.get("hypergraph"):
         about = facts["hypergraph"]
-        moved = f"{about['drift']:.0%} of the tables moved since they were clustered"
-        say(f"hyperedges: {about['hyperedges']:,} ({', '.join(about['features'])}), {moved}")
+        say(f"hyperedges: {about['hyperedges']:,} ({', '.join(about['features'])})")
     for error in facts.get("errors", ()):
         say(f"not read: {error}")
     for notice in facts.get("notices", ()):

@@ -20,7 +20,6 @@ from kgtable.storage import whole_file
 
 TABLES_SHOWN = 10
 PROMPT_SHOWN = 8_000
-HEAT = "recall@10"
 _FOLDER = PACKAGE / "evaluation" / "page"
 _COLUMNS = (
     "recall@1",
@@ -102,8 +101,6 @@ def _sections(run: Run) -> Iterator[str]:
     yield "<h2>Summary</h2>" + _summary(found, len(run.plan.questions))
     charts = [*_curves(found), *_reliability(run), *_times(run)]
     yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
-    if any(system.format for system in found):
-        yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
     yield "<h2>Failures</h2>" + _failures(run)
     yield "<h2>Cost</h2>" + _costs(run)
 
@@ -172,32 +169,6 @@ def _times(run: Run) -> Iterator[str]:
     for stage in dict.fromkeys(stage for found in times.values() for stage in found):
         bars = {name: found[stage]["median"] for name, found in times.items() if stage in found}
         yield bar_chart(f"Median time of {stage} per question", bars, "ms")
-
-
-def _heat_map(found: dict[System, dict[str, Interval]]) -> str:
-    means_of: dict[tuple[str, str], float] = {}
-    for system, scores in found.items():
-        if HEAT in scores:
-            retriever = "/".join(filter(None, (system.method, system.embedding)))
-            means_of.setdefault((system.format or "–", retriever), scores[HEAT].mean)
-    formats = list(dict.fromkeys(name for name, _ in means_of))
-    retrievers = list(dict.fromkeys(name for _, name in means_of))
-    low, high = min(means_of.values()), max(means_of.values())
-    rows = []
-    for name in formats:
-        cells = []
-        for retriever in retrievers:
-            value = means_of.get((name, retriever))
-            if value is None:
-                cells.append("<td></td>")
-                continue
-            depth = 0.08 + 0.5 * (value - low) / ((high - low) or 1.0)
-            cells.append(
-                f'<td class="heat" style="background:rgba(var(--heat),{depth:.2f})">{value:.3f}</td>'
-            )
-        rows.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
-    head = "<th>format</th>" + "".join(f"<th>{escape(name)}</th>" for name in retrievers)
-    return _table(head, rows, "map")
 
 
 def _failures(run: Run) -> str:

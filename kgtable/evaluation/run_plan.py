@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from pathlib import Path
 from string import Template
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +24,7 @@ from kgtable.answering.program_answers import RULES as BY_RULES
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import NO_MODEL, Settings
-from kgtable.errors import BenchmarkError, ConfigError, UsageError
+from kgtable.errors import BenchmarkError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, Request
@@ -240,58 +238,6 @@ def judge_request(question: str, gold: Sequence[str], scale: str, answer: str) -
     prompt = Template(_PROMPT.read_text(encoding="utf-8")).substitute(facts=text)
     message: Message = {"role": "user", "content": prompt}
     return Request((message,), schema=_REPLY, stage=STAGE, temperature=0.0, max_tokens=300)
-
-
-LISTS = ("methods", "formats", "embeddings", "presentations", "prompts", "models", "assists")
-SINGLE: dict[str, type | tuple[type, ...]] = {
-    "split": str,
-    "limit": int,
-    "k": int,
-    "answers": bool,
-    "judge": bool,
-    "temperature": (int, float),
-    "oracle_tables": bool,
-    "scaling": bool,
-}
-
-
-@dataclass(frozen=True)
-class SystemGrid:
-    """The systems of a grid file, and its options for the run."""
-
-    systems: tuple[System, ...]
-    options: dict[str, Any]
-
-
-def read_grid(path: Path) -> SystemGrid:
-    """Read a grid file such as ``methods = ["bm25", "dense"]`` with ``formats = ["html", "csv"]``.
-
-    Raises `ConfigError` for a file that cannot be read and for unknown or ill-typed entries, `UsageError`
-    for names that do not exist.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not readable as TOML: {error}.") from error
-    unknown = [name for name in table if name not in (*LISTS, *SINGLE)]
-    if unknown:
-        known = ", ".join((*LISTS, *SINGLE))
-        raise ConfigError(f"{path}: there is no entry {unknown[0]!r}.", hint=f"The entries are: {known}.")
-    lists = {name: _texts(path, name, table.get(name, [])) for name in LISTS}
-    for name, kind in SINGLE.items():
-        wrong = isinstance(table.get(name), bool) and kind is not bool
-        if name in table and (wrong or not isinstance(table[name], kind)):
-            raise ConfigError(f"{path}: {name} = {table[name]!r} is of the wrong type.")
-    found = systems(lists.pop("methods"), **lists)
-    return SystemGrid(found, {name: table[name] for name in SINGLE if name in table})
-
-
-def _texts(path: Path, name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{path}: {name} = {value!r} is no list of names.")
-    return tuple(value)
 
 
 TRIPLES = 1_000

@@ -63,9 +63,7 @@ def test_errors_are_told_without_a_traceback(
     assert message in found.output
 
 
-def test_a_grid_file(folders: tuple[str, str], tmp_path: Path) -> None:
-    grid = tmp_path / "grid.toml"
-    grid.write_text('methods = ["bm25"]\nformats = ["html", "text"]\nlimit = 2\n')
-    found = run(folders, "--config", str(grid))
+def test_several_systems_are_compared(folders: tuple[str, str]) -> None:
+    found = run(folders, "--method", "bm25", "--format", "html", "--format", "text", "--limit", "2")
     assert "2 questions" in found.output
     assert "bm25/text against bm25/html" in found.output

@@ -10,7 +10,6 @@ import pytest
 
 from kgtable.errors import StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.records import Record
 from kgtable.evaluation.report import (
     COLOURS,
     PROMPT_SHOWN,
@@ -20,7 +19,6 @@ from kgtable.evaluation.report import (
     write_report,
 )
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import System
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 
 EVIL = "</script><script>x()</script>"
@@ -37,21 +35,9 @@ def test_sections_appear_with_what_they_are_about() -> None:
     page = report_html(Run(PLAN, RECORDS, (SCHEMA,)))
     for heading in ("Summary", "Curves and time", "Failures", "Cost", "Questions"):
         assert f"<h2>{heading}</h2>" in page
-    assert "by format and retriever" not in page
     assert "answer: LLMUnreachableError: 1 (q2); schema: LLMReplyError: 1 (ports)" in page
     assert "No model was asked." in page
     assert '<td class="best">0.750<small>[0.500, 1.000]</small></td>' in page
-
-
-def test_formats_and_retrievers_make_a_heat_map() -> None:
-    chosen = tuple(System(method, format) for method in ("bm25", "dense") for format in ("csv", "html"))
-    records = [
-        Record(system.name, "q1", scores={"recall@10": place / 4}) for place, system in enumerate(chosen)
-    ]
-    page = report_html(Run(replace(PLAN, systems=chosen), tuple(records)))
-    table = page[page.index("Recall@10 by format and retriever") :]
-    shown = re.findall(r'class="heat"[^>]*>([\d.]+)<', table)
-    assert shown == ["0.000", "0.500", "0.250", "0.750"]
 
 
 def test_text_of_all_kinds_cannot_leave_its_place() -> None:

@@ -7,7 +7,7 @@ import pytest
 import kgtable
 from kgtable.errors import BenchmarkError, KgtableError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.run_plan import System, graph_state, make_plan, read_grid
+from kgtable.evaluation.run_plan import System, graph_state, make_plan, systems
 from tests.evaluation.sample import QUESTIONS, write_benchmark
 
 BM25 = (System("bm25"),)
@@ -61,14 +61,14 @@ def test_splits(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_
         make_plan(graph, several, BM25, split="two")
 
 
-def test_a_grid_is_the_product_of_its_lists_where_they_apply(tmp_path: Path) -> None:
-    file = tmp_path / "grid.toml"
-    file.write_text(
-        'methods = ["hybrid", "bm25", "zero-shot"]\nformats = ["csv", "html"]\n'
-        'prompts = ["context-first"]\nmodels = ["m1", "m2"]\nanswers = true\nk = 300\n'
+def test_systems_are_the_product_of_the_options_where_they_apply() -> None:
+    found = systems(
+        ("hybrid", "bm25", "zero-shot"),
+        formats=("csv", "html"),
+        prompts=("context-first",),
+        models=("m1", "m2"),
     )
-    grid = read_grid(file)
-    assert [system.name for system in grid.systems] == [
+    assert [system.name for system in found] == [
         "hybrid/context-first/m1",
         "hybrid/context-first/m2",
         "bm25/csv/context-first/m1",
@@ -78,23 +78,26 @@ def test_a_grid_is_the_product_of_its_lists_where_they_apply(tmp_path: Path) -> 
         "zero-shot/m1",
         "zero-shot/m2",
     ]
-    assert grid.options == {"k": 300, "answers": True}
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("options", "message"),
     [
-        ("methods = [", "not readable as TOML"),
-        ('method = "bm25"', "no entry 'method'"),
-        ('methods = "bm25"', "no list of names"),
-        ('methods = ["bm26"]', "no method 'bm26'"),
-        ('methods = ["bm25"]\nformats = ["pdf"]', "no table format 'pdf'"),
-        ('methods = ["bm25"]\nprompts = ["p"]', "no prompt setting 'p'"),
-        ('methods = ["bm25"]\nlimit = true', "wrong type"),
-        ("methods = []", "nothing to evaluate"),
+        ({"methods": ("bm26",)}, "no method 'bm26'"),
+        ({"methods": ("bm25",), "formats": ("pdf",)}, "no table format 'pdf'"),
+        ({"methods": ("bm25",), "prompts": ("p",)}, "no prompt setting 'p'"),
+        ({"methods": ()}, "nothing to evaluate"),
     ],
 )
-def test_what_a_grid_cannot_hold(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "grid.toml").write_text(text)
+def test_what_cannot_be_evaluated(options: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(KgtableError, match=message):
-        read_grid(tmp_path / "grid.toml")
+        systems(**options)
+
+
+def test_embeddings_are_for_dense_alone() -> None:
+    assert systems(("bm25", "dense"), embeddings=("minilm",)) == (
+        System("bm25"),
+        System("dense", embedding="minilm"),
+    )
+    with pytest.raises(UsageError):
+        systems(("dense",), presentations=("poem",))

@@ -122,7 +122,7 @@ def _triples(tables: tuple[str, ...], hyperedges: Any, names: Namespaces) -> Ite
 
 
 def hypergraph_info(generation: Generation) -> dict[str, Any] | None:
-    """Facts about the stored hyperedges: clusters and tables by feature, and the drift; None without any."""
+    """Facts about the stored hyperedges: clusters and tables by feature; None without any."""
     saved: Any = None
     with suppress(OSError, ValueError, VocabularyIndexError):
         saved = json.loads(stored_hypergraph(generation).read_text(encoding="utf-8"))
@@ -133,5 +133,4 @@ def hypergraph_info(generation: Generation) -> dict[str, Any] | None:
         "features": list(saved["labels"]),
         "clusters": saved["clusters"],
         "typical": saved["typical"],
-        "drift": round(saved["moved"] / max(len(saved["tables"]), 1), 3),
     }

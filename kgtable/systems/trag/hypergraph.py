@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,12 +46,7 @@ SEED, TRIALS = 42, 10
 ALL_AT_ONCE = 20_000
 """Tables up to which KMeans sees all of them in each step; beyond, it takes them in batches."""
 
-MOST_MOVED = 0.2
-MOST_STRETCHED = 1.1
-"""Drift that asks for a new clustering: the share of tables assigned since the last one, and how many times
-the mean distance of a table from the centre of its hyperedge has grown."""
-
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -70,27 +65,17 @@ class Hyperedge:
 
 
 @dataclass(frozen=True)
-class Clustering:
-    """One feature's clusters: the label of each table, and the mean distance from the centres when it was made."""
-
-    labels: IntArray
-    spread: float
-
-
-@dataclass(frozen=True)
 class Hypergraph:
-    """Hyperedges over the tables of a graph, with the data to update them.
+    """Hyperedges over the tables of a graph.
 
-    `digests` are hashes of the linearised tables. `moved` counts the tables that were assigned, or left,
-    since the clusters were made.
+    `digests` are hashes of the linearised tables, `labels` give the cluster of each table by each feature.
     """
 
     tables: tuple[str, ...]
     digests: tuple[str, ...]
     clusters: int
     typical: int
-    clusterings: Mapping[Feature, Clustering]
-    moved: int
+    labels: Mapping[Feature, IntArray]
     hyperedges: tuple[Hyperedge, ...]
     _typical_means: Mapping[Feature, Matrix]
     embedding: str = ""
@@ -108,11 +93,8 @@ class Hypergraph:
         """Cluster all tables by each feature; `embedding` names what the features were made by.
 
         Raises `MissingExtraError` without scikit-learn."""
-        made: dict[Feature, Clustering] = {}
-        for feature, rows in space.rows.items():
-            labels = clustered(rows, clusters)
-            made[feature] = Clustering(labels, spread(rows, labels))
-        return cls._of(tuple(tables), _digests(texts), clusters, typical, made, 0, space, embedding)
+        labels = {feature: clustered(rows, clusters) for feature, rows in space.rows.items()}
+        return cls._of(tuple(tables), _digests(texts), clusters, typical, labels, space, embedding)
 
     @classmethod
     def _of(
@@ -121,60 +103,21 @@ class Hypergraph:
         digests: tuple[str, ...],
         clusters: int,
         typical: int,
-        clusterings: Mapping[Feature, Clustering],
-        moved: int,
+        labels: Mapping[Feature, IntArray],
         space: FeatureSpace,
         embedding: str,
     ) -> Hypergraph:
         edges: list[Hyperedge] = []
         means: dict[Feature, Matrix] = {}
-        for feature, clustering in clusterings.items():
+        for feature, of_tables in labels.items():
             rows = space.rows[feature]
-            of_feature = [_hyperedge(feature, rows, clustering.labels, n, typical) for n in range(clusters)]
+            of_feature = [_hyperedge(feature, rows, of_tables, n, typical) for n in range(clusters)]
             of_feature = [edge for edge in of_feature if len(edge.members)]
             edges += of_feature
             width = rows.shape[1]
             found = [mean_of(rows, edge.typical) for edge in of_feature]
             means[feature] = np.stack(found) if found else np.zeros((0, width), dtype=np.float32)
-        return cls(tables, digests, clusters, typical, clusterings, moved, tuple(edges), means, embedding)
-
-    def updated(self, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace) -> Hypergraph:
-        """The hypergraph of the tables as they are now.
-
-        A table that is new or was changed goes to the hyperedge whose centre is nearest, one that is gone
-        leaves; the clusters are made anew where that has drifted too far (`MOST_MOVED`, `MOST_STRETCHED`),
-        or where the features are others.
-        """
-        digests = _digests(texts)
-        if (tuple(tables), digests) == (self.tables, self.digests) and set(space.rows) == set(
-            self.clusterings
-        ):
-            return self
-        places = {id: place for place, (id, digest) in enumerate(zip(self.tables, self.digests, strict=True))}
-        known = [
-            places[id] if id in places and self.digests[places[id]] == digest else -1
-            for id, digest in zip(tables, digests, strict=True)
-        ]
-        moved = self.moved + known.count(-1) + len(set(self.tables) - set(tables))
-        fresh = set(space.rows) != set(self.clusterings) or known.count(-1) == len(known)
-        if fresh or moved > MOST_MOVED * max(len(tables), 1):
-            return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
-        kept = np.array(known)
-        made: dict[Feature, Clustering] = {}
-        for feature, rows in space.rows.items():
-            before = self.clusterings[feature]
-            labels = assigned(rows, np.where(kept >= 0, before.labels[np.maximum(kept, 0)], -1))
-            if spread(rows, labels) > MOST_STRETCHED * before.spread + 1e-6:
-                return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
-            made[feature] = replace(before, labels=labels)
-        return self._of(
-            tuple(tables), digests, self.clusters, self.typical, made, moved, space, self.embedding
-        )
-
-    @property
-    def drift(self) -> float:
-        """The share of tables that moved since the clusters were made; above `MOST_MOVED` they are made anew."""
-        return self.moved / max(len(self.tables), 1)
+        return cls(tables, digests, clusters, typical, labels, tuple(edges), means, embedding)
 
     def nearest(self, question: Mapping[Feature, FloatArray]) -> list[Hyperedge]:
         """For each feature the hyperedge whose typical tables fit the question best (T-RAG, equation 5)."""
@@ -195,9 +138,7 @@ class Hypergraph:
             "digests": self.digests,
             "clusters": self.clusters,
             "typical": self.typical,
-            "moved": self.moved,
-            "labels": {feature.value: made.labels.tolist() for feature, made in self.clusterings.items()},
-            "spread": {feature.value: made.spread for feature, made in self.clusterings.items()},
+            "labels": {feature.value: labels.tolist() for feature, labels in self.labels.items()},
         }
         with whole_file(path) as file:
             file.write(json.dumps(content, separators=(",", ":")).encode())
@@ -206,38 +147,18 @@ class Hypergraph:
     def load(
         cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
     ) -> Hypergraph | None:
-        """The saved hypergraph brought up to date; None where there is none, or one by other features."""
-        bare: Hypergraph | None = None
+        """The saved hypergraph; None where there is none, or one of other tables or by other features."""
         with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made anew
-            bare = cls._read(json.loads(path.read_text(encoding="utf-8")))
-        if bare is None or bare.embedding != embedding:
-            return None
-        now = bare.updated(tables, texts, space)
-        if now is not bare:
-            return now
-        return cls._of(
-            bare.tables,
-            bare.digests,
-            bare.clusters,
-            bare.typical,
-            bare.clusterings,
-            bare.moved,
-            space,
-            embedding,
-        )
-
-    @classmethod
-    def _read(cls, saved: dict[str, Any]) -> Hypergraph | None:
-        """What `save` wrote, without the hyperedges; None for another version."""
-        if saved["version"] != VERSION:
-            return None
-        made = {
-            Feature(name): Clustering(np.array(labels, dtype=np.int64), float(saved["spread"][name]))
-            for name, labels in saved["labels"].items()
-        }
-        ids, digests = tuple(saved["tables"]), tuple(saved["digests"])
-        clusters, typical, moved = int(saved["clusters"]), int(saved["typical"]), int(saved["moved"])
-        return cls(ids, digests, clusters, typical, made, moved, (), {}, saved["embedding"])
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            labels = {
+                Feature(name): np.array(found, dtype=np.int64) for name, found in saved["labels"].items()
+            }
+            digests = _digests(texts)
+            made_of = saved["version"], saved["embedding"], tuple(saved["tables"]), tuple(saved["digests"])
+            if made_of == (VERSION, embedding, tuple(tables), digests) and labels.keys() == space.rows.keys():
+                clusters, typical = int(saved["clusters"]), int(saved["typical"])
+                return cls._of(tuple(tables), digests, clusters, typical, labels, space, embedding)
+        return None
 
 
 def _hyperedge(feature: Feature, rows: FeatureRows, labels: IntArray, number: int, typical: int) -> Hyperedge:
@@ -276,30 +197,6 @@ def _distinct(rows: FeatureRows, enough: int) -> int:
         if len(seen) >= enough:
             break
     return len(seen)
-
-
-def assigned(rows: FeatureRows, labels: IntArray) -> IntArray:
-    """The labels with each -1 replaced by the cluster whose mean is nearest to the row."""
-    made = np.array(labels)
-    new = np.flatnonzero(labels < 0)
-    if len(new):
-        known = np.unique(labels[labels >= 0])
-        means = np.stack([mean_of(rows, np.flatnonzero(labels == label)) for label in known])
-        distance = (means**2).sum(1) - 2 * np.stack([similarities(rows[new], mean) for mean in means], axis=1)
-        made[new] = known[np.argmin(distance, axis=1)]
-    return made
-
-
-def spread(rows: FeatureRows, labels: IntArray) -> float:
-    """The mean squared distance of the rows from the mean of their cluster."""
-    if not rows.shape[0]:
-        return 0.0
-    squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
-    total = float(squares.sum())
-    for label in np.unique(labels):
-        members = np.flatnonzero(labels == label)
-        total -= len(members) * float((mean_of(rows, members) ** 2).sum())
-    return max(total / float(rows.shape[0]), 0.0)
 
 
 def _digests(texts: Sequence[str]) -> tuple[str, ...]:

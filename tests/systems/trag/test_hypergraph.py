@@ -8,7 +8,7 @@ import numpy as np
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix, normalise
-from kgtable.systems.trag.hypergraph import MOST_MOVED, Hypergraph
+from kgtable.systems.trag.hypergraph import Hypergraph
 from kgtable.systems.trag.table_features import FeatureSpace, linearised
 from kgtable.systems.trag.trag_options import Feature
 
@@ -55,29 +55,6 @@ def test_a_question_goes_to_the_hyperedge_of_its_topic() -> None:
     asked = space.of_question("Which opponent had the best score?", np.array([0.1, 0.9], dtype=np.float32))
     for edge in made.nearest({name: asked[name] for name in (Feature.SEMANTIC, Feature.HEURISTIC)}):
         assert {ids[member].split("-")[0] for member in edge.members} == {"match"}
-
-
-def test_a_changed_table_moves_and_the_others_stay() -> None:
-    ids, texts, vectors = corpus()
-    made = Hypergraph.build(ids, texts, FeatureSpace.of(texts, vectors), 2, 3)
-    new_texts, new_vectors = [*texts], vectors.copy()
-    new_texts[0], new_vectors[0] = texts[1], vectors[1]
-    moved = made.updated(ids, new_texts, FeatureSpace.of(new_texts, new_vectors))
-    assert moved.moved == 1
-    assert 0 < moved.drift < MOST_MOVED
-    before, after = made.clusterings[Feature.SEMANTIC].labels, moved.clusterings[Feature.SEMANTIC].labels
-    assert after[0] == before[1] != before[0]
-    assert list(after[1:]) == list(before[1:])
-
-
-def test_many_changes_ask_for_new_clusters() -> None:
-    ids, texts, vectors = corpus()
-    made = Hypergraph.build(ids, texts, FeatureSpace.of(texts, vectors), 2, 3)
-    new_texts = [*texts[:6], *(f"[Table] [Caption] other {n}" for n in range(6))]
-    again = made.updated(ids, new_texts, FeatureSpace.of(new_texts, vectors))
-    assert again.moved == 0
-    fresh = Hypergraph.build(ids, new_texts, FeatureSpace.of(new_texts, vectors), 2, 3)
-    assert all((again.clusterings[f].labels == fresh.clusterings[f].labels).all() for f in Feature)
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
