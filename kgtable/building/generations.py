@@ -73,7 +73,8 @@ EVALUATION = "evaluation.json"
 class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
-    `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved.
+    `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
+    and `is_amended` tells whether its default graph is the previous one's, but for changes of the description.
     """
 
     number: int
@@ -83,6 +84,7 @@ class Generation:
     changes: Changes = field(default_factory=Changes)
     lease: Lease | None = field(default=None, compare=False, repr=False)
     catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
+    is_amended: bool = field(default=False, compare=False, repr=False)
 
     def release(self) -> None:
         """End the lease, where there is one; a second call does nothing."""

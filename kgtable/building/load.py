@@ -138,11 +138,23 @@ class Exchange:
         old, new = _hashes(before), _hashes(now)
         return cls(_lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old)))
 
+    @classmethod
+    def of(cls, gone: Blocks, new: Blocks) -> Exchange:
+        """The statements of blocks of the default graph, but for those that are in both."""
+        old, now = dict.fromkeys(_written(gone)), dict.fromkeys(_written(new))
+        return cls([line for line in old if line not in now], [line for line in now if line not in old])
+
     def apply(self, store: ox.Store) -> None:
         """Change a store. Raises `OSError`."""
         for quad in ox.parse(b"".join(self.gone), ox.RdfFormat.N_QUADS, lenient=True):
             store.remove(quad)
         store.extend(ox.parse(b"".join(self.new), ox.RdfFormat.N_QUADS, lenient=True))
+
+
+def _written(blocks: Blocks) -> list[bytes]:
+    """The statements of blocks, a line each."""
+    text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
+    return text.encode("utf-8").splitlines(keepends=True)
 
 
 def _hashes(path: Path) -> npt.NDArray[np.int64]:
@@ -199,6 +211,11 @@ def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: 
         store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
 
     _change(path, change)
+
+
+def exchange_description(path: Path, exchange: Exchange) -> None:
+    """Change statements of the default graph of a store that nobody reads yet. Raises `StorageError`."""
+    _change(path, exchange.apply)
 
 
 def _change(path: Path, change: Callable[[ox.Store], object]) -> None:

@@ -352,6 +352,7 @@ def _make(
     watch: Stopwatch,
 ) -> BuildReport:
     previous, plan = generation.previous, assembly.plan
+    is_amended = False
     only_tables = previous is None or previous.is_from_sources
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
         tables = watch.waiting("converting", assembly.table_texts(Path(folder)))
@@ -374,7 +375,8 @@ def _make(
                     only_tables = not carry_over(previous.store_path, generation.store_path, known)
             else:
                 gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
-                if _is_described(previous):
+                is_amended = _is_described(previous)
+                if is_amended:
                     change_store(previous.store_path, generation.store_path, gone, tables, exchange)
                 else:
                     texts = chain(tables, description())
@@ -390,7 +392,7 @@ def _make(
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")
     changes = catalogue.changes_since(before)
-    made = replace(generation, changes=changes, catalogue=catalogue)
+    made = replace(generation, changes=changes, catalogue=catalogue, is_amended=is_amended)
     return BuildReport(made, changes, report)
 
 

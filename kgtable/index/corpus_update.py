@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -38,9 +38,17 @@ from kgtable.index.corpus import (
 )
 from kgtable.index.corpus_assembly import assemble, kin_of, save_corpus
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, profiles_of
+from kgtable.index.inferred.nearby_tables import NearbyTables, heads_of
+from kgtable.index.inferred.relations import TableRelations, short_of_joins
 from kgtable.index.postings import BoolArray, IntArray, Postings, ranges
 from kgtable.index.substring import Added, Strings, StringsWriter, update_grams, write_grams
-from kgtable.ontology.inferred_names import USED_FROM, InferredName, InferredNames
+from kgtable.ontology.inferred_names import (
+    USED_FROM,
+    InferredName,
+    InferredNames,
+    is_missing_header,
+    is_missing_title,
+)
 from kgtable.resources import PACKAGE, __version__
 
 
@@ -343,6 +351,13 @@ class CorpusUpdate:
         return TermCounts(term, table, times[order], inside[order])
 
 
+LEAST_TABLES = 5_000
+"""In a smaller graph names and relations are always looked for in all tables: an update equals a fresh build."""
+
+MOST_DRIFT = 0.02
+"""In a larger one, the share of tables that may change before names and relations are looked for in all tables again.
+Until then those of the unchanged tables stay, and changed ones are compared with what the index finds near them."""
+
 MOST_FRESH = 0.5
 """The share of new tables, or of new texts, beyond which everything is made anew."""
 
@@ -368,13 +383,20 @@ class EarlierCorpus:
     saved: SavedCorpus
     names: InferredNames
     unchanged: Collection[str]
+    drift: int = 0
+    """Tables that changed since names and relations were looked for in all tables."""
 
     @classmethod
     def of_previous(
-        cls, generation: Generation, catalogue: Catalogue, previous: Path | None, version: str
+        cls,
+        generation: Generation,
+        catalogue: Catalogue,
+        previous: Path | None,
+        version: str,
+        drift: int = 0,
     ) -> EarlierCorpus | None:
-        """That of the generation before, if its index was made by this version (`version` is what it says) from the
-        graph as it is."""
+        """That of the generation before, if its index was made by this version (`version` and `drift` are what it
+        says) from the graph as it is."""
         before = generation.previous
         if before is None or previous is None or version != index_version() or not is_as_built(generation):
             return None
@@ -383,7 +405,20 @@ class EarlierCorpus:
         except VocabularyIndexError:
             return None
         unchanged, _ = catalogue.unchanged_since(before.catalogue_path)
-        return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids))
+        return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids), drift)
+
+    def drift_to(self, ids: Collection[str], unchanged: Collection[str]) -> int:
+        """The number of tables that changed since relations were last looked for in all tables, this build included."""
+        return self.drift + len(ids) + len(self.saved.corpus.table_ids) - 2 * len(unchanged)
+
+    def tables_called_as_in(self, names: InferredNames) -> set[str]:
+        """The unchanged tables to which users and models gave the same names."""
+
+        def given(found: InferredNames) -> set[tuple[str, int | None, str]]:
+            return {(name.table, name.column, name.name) for name in found if name.basis in ("user", "model")}
+
+        changed = {table for table, _, _ in given(self.names) ^ given(names)}
+        return {table for table in self.unchanged if table not in changed}
 
 
 def is_as_built(generation: Generation) -> bool:
@@ -400,7 +435,10 @@ class GenerationCorpus:
     Attributes:
         saved: the corpus.
         names: the names, of which some were given by users and models.
-        profiles: of the columns of all tables, under the headers that they have.
+        nearby: the places of the changed tables and of those that they may be related with, where names and relations
+            of the others stay as they were; None where they were looked for in all tables.
+        kept: the ids of the tables whose joins with each other stay in that case.
+        drift: tables that changed since relations were last looked for in all tables.
     """
 
     def __init__(
@@ -410,20 +448,28 @@ class GenerationCorpus:
         folder: Path,
         earlier: EarlierCorpus | None,
         infer: Infer,
+        relations: Callable[[], TableRelations] = TableRelations,
     ) -> None:
-        """`infer` gives names for what `InferredNames.open(generation.path)` gives none."""
+        """`infer` gives names for what `InferredNames.open(generation.path)` gives none.
+
+        `relations` gives those of the earlier graph, for an update that keeps what it can; see `nearby`.
+        """
         self._generation, self._ids = generation, ids
         given = InferredNames.open(generation.path)
+        self.nearby: IntArray | None = None
+        self.kept: set[str] = set()
+        self.drift = 0
         with TemporaryDirectory(dir=folder, prefix="unnamed.") as temporary:
             first = Path(temporary)
             supposed = _supposed(given, earlier)
             grams = self._write(first, supposed, earlier)
             saved = SavedCorpus.open(first)
-            heads = [TableHead.from_list(json.loads(text)) for text in saved.parts.heads]
-            self.profiles = profiles_of(saved.corpus, heads)
-            inferred = infer(self.profiles)
-            new = (name for name in inferred if given.at(name.table, name.column) is None)
-            self.names = InferredNames([*given, *new])
+            if earlier is not None and self._finds_nearby(earlier, supposed, saved, relations):
+                self.names = self._names_of_changed(supposed, saved, earlier.unchanged, infer)
+            else:
+                heads = [TableHead.from_list(json.loads(text)) for text in saved.parts.heads]
+                self._profiles: TableProfiles | None = profiles_of(saved.corpus, heads)
+                self.names = InferredNames([*given, *_not_given(infer(self._profiles), given)])
             known = EarlierCorpus(first, saved, supposed, ids)
             if _used(self.names) == _used(supposed):
                 for path in first.iterdir():
@@ -435,6 +481,50 @@ class GenerationCorpus:
                 write_grams(self.saved.corpus.texts, folder)
         if len(self.names):
             self.names.save(folder)
+
+    @property
+    def profiles(self) -> TableProfiles:
+        """Of the columns of all tables, or of those `nearby`, under the headers that they have."""
+        if self._profiles is None:
+            assert self.nearby is not None
+            tables = NearbyTables(self.saved.corpus, self.saved.parts)
+            self._profiles = profiles_of(self.saved.corpus, heads_of(tables, self.nearby), self.nearby)
+        return self._profiles
+
+    def _finds_nearby(
+        self,
+        earlier: EarlierCorpus,
+        supposed: InferredNames,
+        saved: SavedCorpus,
+        relations: Callable[[], TableRelations],
+    ) -> bool:
+        """Find the tables near those that changed, if few did; gives whether it is so."""
+        same = earlier.tables_called_as_in(supposed)
+        drift = earlier.drift_to(self._ids, same)
+        if len(self._ids) < LEAST_TABLES or drift > MOST_DRIFT * len(self._ids):
+            return False
+        before = relations()
+        gone = set(earlier.saved.corpus.table_ids).difference(same)
+        self.kept = same - short_of_joins(before, same)
+        fresh = [at for at, id in enumerate(self._ids) if id not in self.kept]
+        tables = NearbyTables(saved.corpus, saved.parts)
+        self.nearby = tables.near(np.array(fresh, dtype=np.int64), before.unions, gone)
+        self.drift, self._profiles = drift, None
+        return True
+
+    def _names_of_changed(
+        self, supposed: InferredNames, saved: SavedCorpus, unchanged: Collection[str], infer: Infer
+    ) -> InferredNames:
+        """The names that there are, and those that changed tables lack, from tables near them and a sample."""
+        assert self.nearby is not None
+        tables = NearbyTables(saved.corpus, saved.parts)
+        changed = [at for at, id in enumerate(self._ids) if id not in unchanged]
+        if not any(_lacks_names(tables.head(at)) for at in changed):
+            return supposed
+        looked_at = tables.with_sample(self.nearby)
+        found = infer(profiles_of(saved.corpus, heads_of(tables, looked_at), looked_at))
+        new = [name for name in _not_given(found, supposed) if name.table not in unchanged]
+        return InferredNames([*supposed, *new])
 
     def _write(
         self, folder: Path, names: InferredNames, earlier: EarlierCorpus | None, *, has_grams: bool = True
@@ -459,6 +549,14 @@ class GenerationCorpus:
             return list(self._ids)
         used, were = _used(names), _used(earlier.names)
         return [id for id in self._ids if id not in earlier.unchanged or used.get(id) != were.get(id)]
+
+
+def _not_given(names: Iterable[InferredName], given: InferredNames) -> Iterator[InferredName]:
+    return (name for name in names if given.at(name.table, name.column) is None)
+
+
+def _lacks_names(head: TableHead) -> bool:
+    return is_missing_title(head.title, head.id) or any(map(is_missing_header, head.names))
 
 
 def _added(texts: UnitedStrings, new: SavedCorpus) -> Added:

@@ -17,7 +17,7 @@ import numpy as np
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.building.load import replace_description
+from kgtable.building.load import Exchange, exchange_description, replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
@@ -27,15 +27,19 @@ from kgtable.index.corpus import NONE, Corpus, TableColumns
 from kgtable.index.corpus_assembly import assemble
 from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_version, is_as_built
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
-from kgtable.index.inferred.column_profiles import TableHead, TableProfiles
+from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
+from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
 from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
+from kgtable.index.inferred.nearby_tables import columns_of
 from kgtable.index.inferred.relations import FILE as RELATIONS
 from kgtable.index.inferred.relations import (
     STATED_BY,
     STATED_OF,
+    TableRelations,
     find_relations,
     header_vectors,
     relation_blocks,
+    updated_relations,
 )
 from kgtable.index.passage_index import (
     IndexedPassage,
@@ -100,16 +104,27 @@ def build_index(
             )
 
         name = "none" if embedder is None else embedder.name
-        version = "" if previous is None else str(read_about(previous).get("made_by", ""))
-        earlier = EarlierCorpus.of_previous(generation, catalogue, previous, version)
-        written = GenerationCorpus(generation, ids, folder, earlier, inferred)
+        about = {} if previous is None else read_about(previous)
+        same_model = about.get("embedding") == name
+        drift = int(about.get("drift", 0)) if same_model else len(ids)
+        version = str(about.get("made_by", ""))
+        earlier = EarlierCorpus.of_previous(generation, catalogue, previous, version, drift)
+
+        def relations() -> TableRelations:
+            return TableRelations() if earlier is None else TableRelations.open(earlier.folder)
+
+        written = GenerationCorpus(generation, ids, folder, earlier, inferred, relations)
         passages, pieces = _passages(generation, catalogue, previous)
         write_passages(passages, pieces, folder)
         if cache is not None:
+            from kgtable.index import vectors
+
             texts = written.saved.parts.table_texts
             write_vectors(written.saved.corpus, texts, folder, cache, piece_texts(passages, pieces))
-        _write_relations(generation, written, folder)
-        _write_about(folder, embedding, name, len(ids), contents_state(generation))
+            if written.nearby is not None and previous is not None:
+                vectors.keep_missing(previous, folder)
+        _write_relations(generation, written, folder, earlier if same_model else None)
+        _write_about(folder, embedding, name, len(ids), contents_state(generation), written.drift)
 
 
 def _passages(
@@ -174,18 +189,64 @@ def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], 
     return embed
 
 
-def _write_relations(generation: Generation, written: GenerationCorpus, folder: Path) -> None:
-    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
-    heads = [_with_given_names(head, written.names) for head in written.profiles.heads]
-    vectors, vector_of = header_vectors(written.saved.corpus, folder)
-    relations = find_relations(written.profiles.under(heads), vectors, vector_of)
+def _write_relations(
+    generation: Generation, written: GenerationCorpus, folder: Path, earlier: EarlierCorpus | None
+) -> None:
+    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph.
+
+    Columns of tables that are as they were in the `earlier` corpus are not compared again.
+    """
+    names, corpus = written.names, written.saved.corpus
+    heads = [_with_given_names(head, names) for head in written.profiles.heads]
+    profiles = written.profiles.under(heads)
+    known = _known_columns(earlier, names, corpus)
+    vectors, vector_of = header_vectors(corpus, folder)
+    before: TableRelations | None = None
+    if written.nearby is None or earlier is None:
+        relations, compared = find_relations(profiles, vectors, vector_of, known)
+    else:
+        near = written.nearby
+        columns = columns_of(corpus, near)
+        ids = [corpus.table_ids[table] for table in near.tolist()]
+        own = [vector_of[column] for column in columns.tolist()] if vector_of else []
+        fresh = np.array([id not in written.kept for id in ids], dtype=np.bool_)
+        related = known.related[near] if len(known.related) else None
+        found, compared = find_relations(profiles, vectors, own, fresh=fresh, related=related)
+        before = TableRelations.open(earlier.folder)
+        relations = updated_relations(before, found, corpus.table_ids, written.kept, set(ids))
+        compared = known.with_some(compared, columns, near)
+    compared.save(folder)
     relations.save(folder)
     unchanged = contents_state(generation) == store_state(generation.store_path)
     spaces = Namespaces(generation.base)
-    blocks = [*relation_blocks(relations, spaces), *name_blocks(written.names, spaces)]
-    replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
+    if before is not None and earlier is not None and generation.is_amended:
+        gone = [
+            *relation_blocks(before.without(relations), spaces),
+            *name_blocks(earlier.names.without(names), spaces),
+        ]
+        new = [
+            *relation_blocks(relations.without(before), spaces),
+            *name_blocks(names.without(earlier.names), spaces),
+        ]
+        exchange_description(generation.store_path, Exchange.of(gone, new))
+    else:
+        blocks = [*relation_blocks(relations, spaces), *name_blocks(names, spaces)]
+        replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
     if unchanged:
         mark_contents(generation)
+
+
+def _known_columns(earlier: EarlierCorpus | None, names: InferredNames, corpus: Corpus) -> ComparedColumns:
+    """The pairs of columns compared in an earlier corpus, of tables that are, and are called, as they were."""
+    columns = len(corpus.places.column_table)
+    if earlier is None:
+        return ComparedColumns(columns)
+    before = earlier.saved.corpus
+    if is_small(len(before.table_ids)) != is_small(len(corpus.table_ids)):
+        return ComparedColumns(columns)
+    tables = unchanged_places(before.table_ids, corpus.table_ids, earlier.tables_called_as_in(names))
+    compared = ComparedColumns.open(earlier.folder, len(before.places.column_table))
+    return compared.moved(tables, before.places, corpus.places)
 
 
 def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
@@ -202,9 +263,13 @@ def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
     return replace(head, title=title or head.title, names=tuple(headers))
 
 
-def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
+def _write_about(
+    folder: Path, asked: str, embedding: str, tables: int, state: str | None, drift: int = 0
+) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
     about["made_by"] = index_version()
+    if drift:
+        about["drift"] = drift
     about["files"] = {path.name: checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 

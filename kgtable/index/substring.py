@@ -94,6 +94,16 @@ class Strings(Sequence[str]):
             if find(part, start, end) >= 0:
                 yield index
 
+    def with_part(self, part: bytes) -> Iterator[int]:
+        """The numbers of all strings that contain the bytes, rising; all are looked through at once."""
+        at = self._content.find(part)
+        while at >= 0:
+            number = int(np.searchsorted(self._starts, at, "right")) - 1
+            if at + len(part) <= self._starts[number + 1]:
+                yield number
+                at = int(self._starts[number + 1]) - 1
+            at = self._content.find(part, at + 1)
+
     def find(self, text: str) -> int | None:
         """The id of the string; None if it is not among them."""
         wanted = encoded(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -218,6 +219,14 @@ def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Pat
     """Embed the texts of tables, one a table, or of pieces of passages."""
     _, keys = cache.embed(texts, folder / f"vectors.{name}.npy")
     np.save(folder / f"vectors.{name}.keys.npy", keys, allow_pickle=False)
+
+
+def keep_missing(previous: Path, folder: Path) -> None:
+    """Keep the vectors of `NAMES` that this build did not need, for a later build that does."""
+    for name in NAMES:
+        for file in (f"vectors.{name}.npy", f"vectors.{name}.keys.npy"):
+            if (previous / file).exists() and not (folder / file).exists():
+                shutil.copyfile(previous / file, folder / file)
 
 
 def write_vocabulary(

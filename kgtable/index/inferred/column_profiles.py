@@ -17,7 +17,7 @@ import numpy as np
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import IntArray, Postings
+from kgtable.index.postings import IntArray, Postings, ranges
 from kgtable.text.words import is_empty_word, stem
 from kgtable.values.text import without_accents
 
@@ -42,6 +42,11 @@ MOSTLY = 0.8
 
 SMALL_FOLDER = 60
 """Tables up to which all of a graph are taken to be about one thing."""
+
+
+def is_small(tables: int) -> bool:
+    """Whether a graph has so few tables that all are taken to be related."""
+    return tables <= SMALL_FOLDER
 
 
 class ValueForm(StrEnum):
@@ -158,11 +163,15 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfiles:
-    """The heads of tables and the profiles of their columns; `keys` are the texts behind the numbers."""
+    """The heads of tables and the profiles of their columns; `keys` are the texts behind the numbers.
+
+    `total` counts the tables of the graph, where there are more than these.
+    """
 
     heads: tuple[TableHead, ...]
     columns: tuple[ColumnProfile, ...]
     keys: tuple[str, ...]
+    total: int = 0
 
     def under(self, heads: Sequence[TableHead]) -> TableProfiles:
         """The same columns under other headers and titles."""
@@ -172,7 +181,7 @@ class TableProfiles:
             else replace(column, name=name, words=header_words(name))
             for column in self.columns
         )
-        return TableProfiles(tuple(heads), tuple(columns), self.keys)
+        return TableProfiles(tuple(heads), tuple(columns), self.keys, self.total)
 
     @cached_property
     def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
@@ -185,7 +194,7 @@ class TableProfiles:
     @cached_property
     def kin(self) -> tuple[frozenset[str], ...]:
         """The features that relate each table to others: its headings, the beginning of its id, a small graph."""
-        small = ("folder",) if len(self.heads) <= SMALL_FOLDER else ()
+        small = ("folder",) if is_small(max(self.total, len(self.heads))) else ()
         return tuple(
             frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {first_part(head.id)}", *small))
             for head in self.heads
@@ -197,12 +206,24 @@ def first_part(id: str) -> str:
     return re.split(r"__|[/#.]", id.casefold(), maxsplit=1)[0]
 
 
-def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
-    """The profiles of the columns of a corpus, whose tables have these heads."""
+def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: IntArray | None = None) -> TableProfiles:
+    """The profiles of the columns of a corpus, or of some of its `tables`, which have these heads.
+
+    Tables and columns are numbered as if there were no others.
+    """
     places = corpus.places
-    body = ~places.row_is_header[places.cell_row]
-    column, text = places.cell_column[body], places.cell_text[body]
-    column_table, column_number = places.column_table, places.column_number
+    if tables is None:
+        body = ~places.row_is_header[places.cell_row]
+        column, text = places.cell_column[body], places.cell_text[body]
+        column_table, column_number = places.column_table, places.column_number
+    else:
+        rows = ranges(places.table_row_start[tables], places.table_row_start[tables + 1])
+        rows = rows[~places.row_is_header[rows]]
+        cells = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])
+        own = ranges(places.table_column_start[tables], places.table_column_start[tables + 1])
+        column, text = np.searchsorted(own, places.cell_column[cells]), places.cell_text[cells]
+        column_table = np.searchsorted(tables, places.column_table[own])
+        column_number = places.column_number[own]
     keys, numbers = _keys(corpus, np.unique(text))
     key = numbers[text]
     known = key >= 0
@@ -226,7 +247,7 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
         columns.append(
             ColumnProfile(at, table, index, name, header_words(name), form, filled[at], own, density)
         )
-    return TableProfiles(tuple(heads), tuple(columns), tuple(keys))
+    return TableProfiles(tuple(heads), tuple(columns), tuple(keys), places.tables)
 
 
 _FORMS = (ValueForm.DATE, ValueForm.NUMBER, ValueForm.TEXT, ValueForm.WHOLE)

@@ -12,16 +12,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
+from kgtable.index.corpus import NONE, Places
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles, ValueForm
-from kgtable.index.postings import BoolArray, IntArray, Postings, ranges
+from kgtable.index.postings import BoolArray, IntArray, Postings, mapped, ranges
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 from kgtable.resources import read_packaged_json
 
@@ -98,7 +100,10 @@ class JoinFinder:
 
     `vectors` are those of the distinct headers (`vector_of` gives the row of a column's header, -1 for
     none); without them meaning is judged by words alone. `clusters` are tables that are parts of one, which are
-    not joined with each other.
+    not joined with each other. Pairs that `known` rejects are not compared again, unless one of their tables has come
+    to be related with others, or no longer is. With `fresh` only pairs with a column of one of these tables are
+    looked at; `related` are tables that have a heading or the beginning of an id in common with others, which need not
+    be among those of the profiles.
     """
 
     def __init__(
@@ -107,16 +112,25 @@ class JoinFinder:
         vectors: Matrix | None = None,
         vector_of: Sequence[int] = (),
         clusters: Sequence[Sequence[int]] = (),
+        known: ComparedColumns | None = None,
+        *,
+        fresh: BoolArray | None = None,
+        related: BoolArray | None = None,
     ) -> None:
         self.looked_at = 0
         """Pairs of columns that the last call of `candidates` looked at."""
         self._profiles = profiles
+        self._known = known or ComparedColumns(len(profiles.columns))
+        self._looked_at: list[IntArray] = []
         self._vectors, self._vector_of = vectors, vector_of
         self._cluster = np.arange(-1, -1 - len(profiles.heads), -1)
         for number, cluster in enumerate(clusters):
             self._cluster[list(cluster)] = number
         counts = Counter(name for kin in profiles.kin for name in kin)
         self._has_kin = [any(counts[name] > 1 for name in kin) for kin in profiles.kin]
+        if related is not None:
+            self._has_kin = (related | np.array(self._has_kin, dtype=np.bool_)).tolist()
+        self._fresh = fresh
         self._keys = [
             column
             for column in profiles.columns
@@ -138,13 +152,39 @@ class JoinFinder:
             codes = array("q", (left * count + right for left, right in pairs))
             brought.append(np.unique(np.frombuffer(codes, dtype=np.int64)))
         found = np.unique(np.concatenate(brought))
+        if self._fresh is not None:
+            is_fresh = self._fresh[self._kinds[0]]
+            found = found[is_fresh[found // count] | is_fresh[found % count]]
         self.looked_at = len(found)
         for start in range(0, len(found), PAIRS_COMPARED):
             left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
-            for one, other, common in zip(*map(np.ndarray.tolist, self._likely(left, right)), strict=True):
+            left, right, common_values = self._likely(left, right)
+            self._looked_at.append(left * count + right)
+            new = ~self._is_rejected(left, right)
+            waiting = left[new], right[new], common_values[new]
+            for one, other, common in zip(*map(np.ndarray.tolist, waiting), strict=True):
                 candidate = self._compared(columns[one], columns[other], common)
                 if candidate is not None:
                     yield candidate
+
+    def _is_rejected(self, left: IntArray, right: IntArray) -> BoolArray:
+        """Which pairs are known to be no join."""
+        known = self._known
+        if not len(known.rejected):
+            return np.zeros(len(left), dtype=np.bool_)
+        same = known.related == np.array(self._has_kin, dtype=np.bool_)
+        table = self._kinds[0]
+        codes = left * len(self._profiles.columns) + right
+        place = np.minimum(np.searchsorted(known.rejected, codes), len(known.rejected) - 1)
+        return np.asarray((known.rejected[place] == codes) & same[table[left]] & same[table[right]])
+
+    def compared(self, joins: Iterable[JoinCandidate]) -> ComparedColumns:
+        """The pairs that were compared when the candidates were walked to their end, but for these joins."""
+        count = len(self._profiles.columns)
+        kept = np.array([join.left.number * count + join.right.number for join in joins], dtype=np.int64)
+        looked_at = np.concatenate([np.zeros(0, dtype=np.int64), *self._looked_at])
+        rejected = np.setdiff1d(looked_at, kept, assume_unique=True)
+        return ComparedColumns(count, np.sort(rejected), np.array(self._has_kin, dtype=np.bool_))
 
     def _likely(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """The pairs of columns that may share enough values, with the number of equal ones.
@@ -457,3 +497,75 @@ def _telling(right: ColumnProfile, matched: int) -> float:
     if right.form in (ValueForm.WHOLE, ValueForm.NUMBER):
         return 1 - max(right.density, 0.01 if right.form is ValueForm.NUMBER else 0.0) ** min(matched, 20)
     return 1 - 0.6 ** min(matched, 20)
+
+
+_PAIRS, _RELATED = "joins.rejected.npy", "joins.related.npy"
+
+
+def _empty() -> IntArray:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class ComparedColumns:
+    """The rejected pairs of a search for joins, kept so that the next build need not compare them.
+
+    `rejected` are the pairs of columns that were compared and are no join, each as one number (the referring column
+    times the number of columns, plus the other), rising. `related` tells of each table whether another one has a
+    heading, or the beginning of its id, in common with it; this bears on how a pair is judged.
+    """
+
+    columns: int
+    rejected: IntArray = field(default_factory=_empty)
+    related: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def save(self, folder: Path) -> None:
+        """Write them into an index folder."""
+        pairs = np.stack(np.divmod(self.rejected, max(self.columns, 1)), axis=1).astype(np.int32)
+        np.save(folder / _PAIRS, pairs, allow_pickle=False)
+        np.save(folder / _RELATED, self.related, allow_pickle=False)
+
+    @classmethod
+    def open(cls, folder: Path, columns: int) -> ComparedColumns:
+        """What `save` wrote of so many columns; nothing where it is missing or damaged."""
+        try:
+            pairs = mapped(folder / _PAIRS).astype(np.int64)
+            return cls(columns, pairs[:, 0] * columns + pairs[:, 1], mapped(folder / _RELATED))
+        except (OSError, ValueError, IndexError):
+            return cls(columns)
+
+    def moved(self, tables: Mapping[int, int], before: Places, now: Places) -> ComparedColumns:
+        """The same for another index that has some of the tables as they were, by their numbers before and now."""
+        columns = len(now.column_table)
+        if not len(self.related) or not tables:
+            return ComparedColumns(columns)
+        old, new = (np.fromiter(of, np.int64, len(tables)) for of in (tables.keys(), tables.values()))
+        related = np.zeros(now.tables, dtype=np.bool_)
+        related[new] = self.related[old]
+        place = np.full(len(before.column_table), NONE, dtype=np.int64)
+        of_old, of_new = (
+            ranges(places.table_column_start[some], places.table_column_start[some + 1])
+            for places, some in ((before, old), (now, new))
+        )
+        place[of_old] = of_new
+        left, right = np.divmod(self.rejected, max(self.columns, 1))
+        left, right = place[left], place[right]
+        kept = (left != NONE) & (right != NONE)
+        return ComparedColumns(columns, np.sort(left[kept] * columns + right[kept]), related)
+
+    def with_some(self, others: ComparedColumns, columns: IntArray, tables: IntArray) -> ComparedColumns:
+        """These with what was found out of some tables, whose places and columns here are given.
+
+        Of a table that is in neither, `related` tells nothing.
+        """
+        left, right = np.divmod(others.rejected, max(others.columns, 1))
+        more = columns[left].astype(np.int64) * self.columns + columns[right]
+        related = self.related.copy()
+        related[tables] = others.related
+        return ComparedColumns(self.columns, np.union1d(self.rejected, more), related)
+
+
+def unchanged_places(before: Sequence[str], now: Sequence[str], unchanged: Collection[str]) -> dict[int, int]:
+    """The number of each unchanged table before and now."""
+    place = {id: at for at, id in enumerate(now)}
+    return {at: place[id] for at, id in enumerate(before) if id in unchanged and id in place}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +22,9 @@ from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, int
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles
-from kgtable.index.inferred.joins import KEPT_FROM, JoinCandidate, JoinFinder
+from kgtable.index.inferred.joins import KEPT_FROM, ComparedColumns, JoinCandidate, JoinFinder
 from kgtable.index.inferred.unions import UnionFinder, UnionPair, clusters_of
-from kgtable.index.postings import mapped
+from kgtable.index.postings import BoolArray, mapped
 from kgtable.resources import read_shipped
 from kgtable.storage import index_errors
 
@@ -122,6 +122,14 @@ class TableRelations:
     def __repr__(self) -> str:
         return f"TableRelations({len(self.joins):,} joins, {len(self.unions):,} unions)"
 
+    def without(self, others: TableRelations) -> TableRelations:
+        """The relations that are not among the others."""
+        joins, unions = set(others.joins), set(others.unions)
+        return TableRelations(
+            (join for join in self.joins if join not in joins),
+            (union for union in self.unions if union not in unions),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Joins and unions as JSON values."""
         return {
@@ -181,23 +189,91 @@ def find_relations(
     profiles: TableProfiles,
     vectors: Matrix | None = None,
     vector_of: Sequence[int] = (),
-) -> TableRelations:
+    known: ComparedColumns | None = None,
+    *,
+    fresh: BoolArray | None = None,
+    related: BoolArray | None = None,
+) -> tuple[TableRelations, ComparedColumns]:
     """The relations between tables.
 
     Args:
         profiles: of the columns of all tables.
         vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
         vector_of: for each column the row of its header among the vectors, -1 for none.
+        known: pairs of columns, in tables that are as they were, of which an earlier build found that they are no join.
+        fresh: the tables of which one has to be in each join; without it all are.
+        related: tables known to have something in common with others, see `JoinFinder`.
 
     Returns:
-        Joins and unions in the order of the tables.
+        Joins and unions in the order of the tables, and the pairs of columns that are no join.
     """
     pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
     clusters = clusters_of(pairs, len(profiles.heads))
-    finder = JoinFinder(profiles, vectors, vector_of, clusters)
+    finder = JoinFinder(profiles, vectors, vector_of, clusters, known, fresh=fresh, related=related)
     likely = [found for found in finder.candidates() if found.score >= KEPT_FROM]
     joins = [_joinable(found, finder, profiles) for found in _best(likely)]
-    return TableRelations(joins, _unionable(clusters, pairs, profiles))
+    return TableRelations(joins, _unionable(clusters, pairs, profiles)), finder.compared(likely)
+
+
+def updated_relations(
+    before: TableRelations,
+    found: TableRelations,
+    ids: Sequence[str],
+    kept: Collection[str],
+    near: Collection[str],
+) -> TableRelations:
+    """The relations of a graph of which a few tables changed.
+
+    Args:
+        before: the relations of the graph as it was.
+        found: the unions of the tables `near` the changed ones, and all joins of the latter.
+        ids: of all tables, in order.
+        kept: the ids of the tables that did not change.
+        near: the ids of the changed tables and of those that they may be related with, with whole unions.
+    """
+    place = {id: at for at, id in enumerate(ids)}
+    unions = [union for union in before.unions if _is_within(union, kept) and not _has_any(union, near)]
+    unions = sorted([*unions, *found.unions], key=lambda union: place[union.tables[0]])
+    part_of = {table: number for number, union in enumerate(unions) for table in union.tables}
+    joins = [join for join in before.joins if join.left.table in kept and join.right.table in kept]
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    best = []
+    for join in sorted([*joins, *found.joins], key=lambda join: (-join.score, *_ends(join, place))):
+        if part_of.get(join.left.table, -1) == part_of.get(join.right.table, -2):
+            continue
+        end = join.left.table, join.left.column
+        if counts[end] < MOST_JOINS:
+            counts[end] += 1
+            best.append(join)
+    best.sort(key=lambda join: (_ends(join, place)[:2], -join.score, _ends(join, place)[2:]))
+    return TableRelations(best, unions)
+
+
+def short_of_joins(relations: TableRelations, kept: Collection[str]) -> set[str]:
+    """The tables with a column of which only the best joins are kept, and that loses one of these.
+
+    Its next best join is not known: `kept` are the ids of the tables that did not change.
+    """
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    losing = set()
+    for join in relations.joins:
+        end = join.left.table, join.left.column
+        counts[end] += 1
+        if join.right.table not in kept:
+            losing.add(end)
+    return {end[0] for end in losing if counts[end] >= MOST_JOINS and end[0] in kept}
+
+
+def _is_within(union: UnionableTables, tables: Collection[str]) -> bool:
+    return all(table in tables for table in union.tables)
+
+
+def _has_any(union: UnionableTables, tables: Collection[str]) -> bool:
+    return any(table in tables for table in union.tables)
+
+
+def _ends(join: JoinableColumns, place: Mapping[str, int]) -> tuple[int, int, int, int]:
+    return place[join.left.table], join.left.column, place[join.right.table], join.right.column
 
 
 def _best(found: Iterable[JoinCandidate]) -> Iterator[JoinCandidate]:
