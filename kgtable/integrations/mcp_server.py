@@ -20,6 +20,7 @@ from pydantic import Field
 
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import MissingExtraError
+from kgtable.integrations.mcp_stdio import bounded_input
 from kgtable.integrations.mcp_texts import (
     MOST_SHOWN,
     answer_text,
@@ -60,7 +61,7 @@ MOST_TURTLE = 1 << 20
 MOST_GIVEN = 4 << 20
 """Bytes of anything else that is given, such as a table as CSV."""
 MOST_MESSAGE = 4 << 20
-"""Bytes of a message over HTTP."""
+"""Bytes of a message, over HTTP and on standard input."""
 _MOST_DIGITS = 9
 PATH = "/mcp"
 """Where the server is over HTTP."""
@@ -326,8 +327,9 @@ async def graph_server(directory: Path | str, *, timeout: float = 30.0) -> Async
 
 async def serve_stdio(directory: Path | str, *, timeout: float = 30.0) -> None:
     """Serve one client on standard input and output until it closes them; raises as `graph_server`."""
-    async with graph_server(directory, timeout=timeout) as server:
-        await server.run_stdio_async()
+    with bounded_input(MOST_MESSAGE):
+        async with graph_server(directory, timeout=timeout) as server:
+            await server.run_stdio_async()
 
 
 async def serve_http(
