@@ -152,10 +152,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     ("words", "position", "found"),
     [
         ("kgtable retr", 1, "plain,retrieve"),
-        ("kgtable export --for", 2, "plain,--format"),
         ("kgtable retrieve -f js", 3, "plain,json\nplain,jsonl"),
-        ("kgtable ask --method hy", 3, "plain,hybrid"),
-        ("kgtable ask --presentation seq", 3, "plain,sequential"),
         ("kgtable export --kg {kg} --table mo", 5, "plain,moons"),
         ("kgtable sparql --file q", 3, "file,q"),
     ],
