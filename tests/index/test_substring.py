@@ -10,13 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.substring import LexicalIndex, Strings, encoded, folded, write_grams
+from kgtable.index.substring import LexicalIndex, Strings, StringsWriter, encoded, folded, write_grams
 
 letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
 
 
+def write(texts: list[str], path: Path) -> None:
+    writer = StringsWriter(path)
+    for text in texts:
+        writer.add(text)
+    writer.close()
+
+
 def opened(texts: list[str], folder: Path) -> LexicalIndex:
-    Strings.write(texts, folder / "texts")
+    write(texts, folder / "texts")
     write_grams(texts, folder)
     return LexicalIndex(folder, Strings.open(folder / "texts"))
 
@@ -47,7 +54,7 @@ def test_many_threads_may_search(tmp_path: Path) -> None:
 
 
 def test_a_missing_index_is_named(tmp_path: Path) -> None:
-    Strings.write([], tmp_path / "texts")
+    write([], tmp_path / "texts")
     with pytest.raises(VocabularyIndexError, match=r"is missing or damaged. Build the graph again"):
         LexicalIndex(tmp_path, Strings.open(tmp_path / "texts"))
 
@@ -59,7 +66,7 @@ texts = st.lists(st.text(st.sampled_from("abä\0\ud800 x"), max_size=6), max_siz
 def test_strings_are_found_where_they_lie(found: list[str], part: str) -> None:
     in_order = sorted(found, key=encoded)
     with TemporaryDirectory() as folder:
-        Strings.write(in_order, Path(folder) / "strings")
+        write(in_order, Path(folder) / "strings")
         strings = Strings.open(Path(folder) / "strings")
         assert list(strings) == in_order
         assert [strings.find(text) for text in in_order] == list(range(len(in_order)))
