@@ -100,29 +100,19 @@ def evaluate(
     if plan.answers:
         for system in plan.systems:
             models.answering(system)
+    prompts = _prompts(kg, plan, settings)
     with TemporaryDirectory(prefix="kgtable-eval-") as scratch:
         stages = Stages(
             kg,
             plan,
-            _answerers(kg, plan, settings, models),
+            lambda system: prompts(system, models.answering(system)),
             judge=judge,
             guides=guides,
-            prompts=_prompts(kg, plan, settings),
+            prompts=prompts,
             scratch=Path(scratch),
         )
         workers = settings.concurrency if models.connected and not plan.scaling else 1
         return execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
-
-
-def _answerers(
-    kg: KnowledgeGraph, plan: RunPlan, settings: Settings, models: Models
-) -> Callable[[System], Answerer]:
-    prompts = _prompts(kg, plan, settings)
-
-    def make(system: System) -> Answerer:
-        return prompts(system, models.answering(system))
-
-    return make
 
 
 def _prompts(

@@ -17,24 +17,15 @@ from kgtable.index.postings import IntArray, distinct, mapped, ranges
 
 
 class Strings(Sequence[str]):
-    """Strings by number. Those that `write` wrote are in the order of their UTF-8 bytes: `find` needs it."""
+    """Strings by number. `find` and `place` need them in the order of their UTF-8 bytes."""
 
     def __init__(self, content: bytes | mmap.mmap, starts: IntArray) -> None:
         self._content = content
         self._starts = starts
 
     @classmethod
-    def write(cls, strings: Sequence[str], path: Path) -> None:
-        """Write strings that are distinct and sorted by `encoded` to ``path.txt`` and ``path.npy``."""
-        pieces = [encoded(text) for text in strings]
-        starts = np.zeros(len(pieces) + 1, dtype=np.int64)
-        np.cumsum([len(piece) for piece in pieces], out=starts[1:])
-        path.with_suffix(".txt").write_bytes(b"".join(pieces))
-        np.save(path.with_suffix(".npy"), starts)
-
-    @classmethod
     def open(cls, path: Path) -> Strings:
-        """The strings that `write` wrote, memory-mapped."""
+        """The strings that a `StringsWriter` wrote, memory-mapped."""
         starts = mapped(path.with_suffix(".npy"))
         if starts[-1] == 0:
             return cls(b"", starts)

@@ -8,13 +8,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.index.substring import LexicalIndex, Strings, encoded, folded, write_grams
+from kgtable.index.substring import LexicalIndex, Strings, StringsWriter, encoded, folded, write_grams
 
 letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
 
 
+def write(texts: list[str], path: Path) -> None:
+    writer = StringsWriter(path)
+    for text in texts:
+        writer.add(text)
+    writer.close()
+
+
 def opened(texts: list[str], folder: Path) -> LexicalIndex:
-    Strings.write(texts, folder / "texts")
+    write(texts, folder / "texts")
     write_grams(texts, folder)
     return LexicalIndex(folder, Strings.open(folder / "texts"))
 
@@ -51,7 +58,7 @@ texts = st.lists(st.text(st.sampled_from("abä\0\ud800 x"), max_size=6), max_siz
 def test_strings_are_found_where_they_lie(found: list[str], part: str) -> None:
     in_order = sorted(found, key=encoded)
     with TemporaryDirectory() as folder:
-        Strings.write(in_order, Path(folder) / "strings")
+        write(in_order, Path(folder) / "strings")
         strings = Strings.open(Path(folder) / "strings")
         assert list(strings) == in_order
         assert [strings.find(text) for text in in_order] == list(range(len(in_order)))

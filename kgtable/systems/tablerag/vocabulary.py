@@ -100,11 +100,6 @@ class CellEntry:
     rows: tuple[int, ...] = ()
     span: bool = False
 
-    @property
-    def text(self) -> str:
-        """What is encoded: the pair of column and value."""
-        return json.dumps(self.shown(self.name), ensure_ascii=False)
-
     def shown(self, name: str) -> dict[str, str]:
         """The value as a model is shown it, by the name of its column."""
         return {"column_name": name, "cell_value": cut(self.value)}
