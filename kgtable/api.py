@@ -176,9 +176,7 @@ def convert(
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
     given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "workers": workers}
-    check_arguments(
-        "convert", {**given, "scheduler": scheduler, "parts": parts, "file_seconds": file_seconds}
-    )
+    check_arguments("convert", {**given, "scheduler": scheduler, "parts": parts, "file_seconds": file_seconds})
     runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
@@ -189,17 +187,13 @@ def convert(
     if chosen is None:
         problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
         raise UsageError(problem, hint="Give a format, such as turtle.")
-    settings = ConversionOptions(
-        Namespaces(base), chosen, _mapping(mapping), ReadLimits.of_seconds(file_seconds)
-    )
+    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping), ReadLimits.of_seconds(file_seconds))
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
             return convert_tables(files, out, settings, workers=workers, progress=progress, runner=runner)
         with suppress(_NothingReadError), whole_file(Path(out)) as handle:
-            report = convert_tables(
-                files, handle, settings, workers=workers, progress=progress, runner=runner
-            )
+            report = convert_tables(files, handle, settings, workers=workers, progress=progress, runner=runner)
             if not report.tables:
                 raise _NothingReadError
     return report
@@ -259,9 +253,7 @@ def _files(
     if len(streams) > 1:
         raise UsageError("Only one stream can be read at once.", hint="Save the others to files.")
     if format_in is not None and not streams:
-        raise UsageError(
-            "Files are known by their suffix: format_in is for a stream.", hint="Rename the file instead."
-        )
+        raise UsageError("Files are known by their suffix: format_in is for a stream.", hint="Rename the file instead.")
     found: list[PathLike] = []
     for path in listed:
         if isinstance(path, str | os.PathLike):

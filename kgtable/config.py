@@ -195,9 +195,7 @@ def load_settings(
             if name not in ("base_url", "api_key"):
                 values[name] = _typed(name, value, source)
     endpoint, given = _endpoint(pairs)
-    return replace(
-        Settings(), **values, endpoint=endpoint, endpoint_given=given, model_given="model" in values
-    )
+    return replace(Settings(), **values, endpoint=endpoint, endpoint_given=given, model_given="model" in values)
 
 
 def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint, bool]:
@@ -209,9 +207,7 @@ def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint
     if urlsplit(base_url).password:
         raise ConfigError("The base URL holds a password.", hint="Give the key as KGTABLE_API_KEY instead.")
     keys = [
-        key
-        for url, key in pairs
-        if key and _is_address(url or OPENAI_URL) and same_url(url or OPENAI_URL, base_url)
+        key for url, key in pairs if key and _is_address(url or OPENAI_URL) and same_url(url or OPENAI_URL, base_url)
     ]
     return ModelEndpoint(base_url.rstrip("/"), Secret(keys[-1]) if keys else None), bool(urls)
 

@@ -60,9 +60,7 @@ PathLike: TypeAlias = Path | str
 # from the shell starts sooner.
 
 
-def _columns_beside(
-    store: TripleStore, index: Callable[[], GraphIndex]
-) -> Callable[[str], ColumnSource | None]:
+def _columns_beside(store: TripleStore, index: Callable[[], GraphIndex]) -> Callable[[str], ColumnSource | None]:
     """The tables of an index column by column, as long as it is there and holds what the store does."""
 
     @cache
@@ -150,9 +148,7 @@ class KnowledgeGraph:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise GraphClosedError(
-                f"The graph in {self.path} was closed.", hint="Open it again with kgtable.open."
-            )
+            raise GraphClosedError(f"The graph in {self.path} was closed.", hint="Open it again with kgtable.open.")
 
     @cached_property
     def store(self) -> TripleStore:
@@ -451,9 +447,7 @@ class KnowledgeGraph:
     ) -> Retrieval:
         found = self.retrieve(question, k, method, llm=llm, rerank=rerank, tables=tables)
         if not found.tables and not self.catalogue.tables and not self.catalogue.documents:
-            raise AnswerError(
-                f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
-            )
+            raise AnswerError(f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables.")
         return found
 
     @cached_property
@@ -527,9 +521,7 @@ class KnowledgeGraph:
         check_arguments("rdf", {"format": format, "table": table})
         ids = self._ids(table)
         documents = self.catalogue.documents if table is None else ()
-        return write_rdf(
-            self.store, ids, self.names, Format.of(format), documents=documents, description=table is None
-        )
+        return write_rdf(self.store, ids, self.names, Format.of(format), documents=documents, description=table is None)
 
     def _ids(self, table: str | None) -> list[str]:
         if table is None:
@@ -579,9 +571,7 @@ class KnowledgeGraph:
             about["relations"] = self.relations.to_json()
         return about
 
-    def push(
-        self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent
-    ) -> int:
+    def push(self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent) -> int:
         """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
 
         What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what

@@ -76,9 +76,7 @@ def _storage_error(error: OSError, place: Path | str) -> StorageError:
         return StorageError(
             f"{place} cannot be written: {error.strerror}.", hint="Choose another place for the output."
         )
-    return StorageError(
-        f"Writing {place} failed: {text}.", hint="Nothing half-written was kept; run it again."
-    )
+    return StorageError(f"Writing {place} failed: {text}.", hint="Nothing half-written was kept; run it again.")
 
 
 @contextmanager

@@ -90,9 +90,7 @@ def gained(process: subprocess.Popen[bytes], port: int, address: int, header: in
         for number in range(1_250):
             mark = b"%d-%d-" % (client, number)
             head = b"GET /health?x=" + mark + b"a" * address + b" " + END
-            status(
-                port, head + b"Accept: text/csv;x=" + mark + b"a" * header + b"\r\nConnection: close\r\n\r\n"
-            )
+            status(port, head + b"Accept: text/csv;x=" + mark + b"a" * header + b"\r\nConnection: close\r\n\r\n")
 
     with ThreadPoolExecutor(8) as clients:
         list(clients.map(send, range(8)))
@@ -107,9 +105,7 @@ def measure(name: str, graph: Path) -> dict[str, Any]:
     heads |= {f"header of {size} KB": (0, size * 1_000) for size in (15, 30, 64, 1_000)}
     body = b"ASK { }"
     upgrade = (
-        b"POST /sparql "
-        + END
-        + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+        b"POST /sparql " + END + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
         b"Content-Type: application/sparql-query\r\nContent-Length: %d\r\n\r\n" % len(body)
     )
     with started([sys.executable, __file__, "--serve", name, str(port)], port) as process:
@@ -119,9 +115,7 @@ def measure(name: str, graph: Path) -> dict[str, Any]:
             "queries": sorted(rounds, key=lambda round_: round_["per_second"])[2],
             "slow head refused after": slow_head(port),
             "statuses": {
-                text: status(
-                    port, b"GET /health?x=" + b"a" * url + b" " + END + b"X: " + b"a" * size + b"\r\n\r\n"
-                )
+                text: status(port, b"GET /health?x=" + b"a" * url + b" " + END + b"X: " + b"a" * size + b"\r\n\r\n")
                 for text, (url, size) in heads.items()
             },
             "upgrade with a body": status(port, upgrade, body, pause=0.2),

@@ -176,8 +176,7 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
     for name, measured in runs.items():
         cpu, peak = median(one.cpu for one in measured), max(one.megabytes for one in measured)
         print(
-            f"  {name:22} {walls[name]:7.2f} s {cells / walls[name]:10,.0f} cells/s "
-            f"{cpu:7.2f} s of CPU {peak:6.0f} MB"
+            f"  {name:22} {walls[name]:7.2f} s {cells / walls[name]:10,.0f} cells/s {cpu:7.2f} s of CPU {peak:6.0f} MB"
         )
     one = walls["kgtable, 1 process"]
     print(f"  two processes / one: {one / walls['kgtable, 2 processes']:.2f}")
@@ -196,9 +195,7 @@ def bench_memory(folder: Path, rows: int) -> None:
     """Measure peak memory with ten times the rows."""
     table = folder / "long.csv"
     write_table(table, rows)
-    done = run(
-        [sys.executable, "-m", "kgtable", "convert", table, "-o", folder / "out.nt", "--workers", "1"], folder
-    )
+    done = run([sys.executable, "-m", "kgtable", "convert", table, "-o", folder / "out.nt", "--workers", "1"], folder)
     print(f"{rows:,} rows: {done.megabytes:.0f} MB at the peak, {done.wall:.1f} s")
     table.unlink()
 
@@ -206,9 +203,7 @@ def bench_memory(folder: Path, rows: int) -> None:
 def bench_loading(folder: Path, repeat: int) -> None:
     """Measure the loading rate of a build, compared with a bare bulk_load of the same quads."""
     table = folder / "table.csv"
-    run(
-        [sys.executable, "-m", "kgtable", "convert", table, "-o", folder / "all.nq", "--workers", "1"], folder
-    )
+    run([sys.executable, "-m", "kgtable", "convert", table, "-o", folder / "all.nq", "--workers", "1"], folder)
     with (folder / "all.nq").open("rb") as file:
         quads = sum(1 for _ in file)
     ours: list[float] = []

@@ -68,9 +68,7 @@ class Bench:
     def __init__(self, task: Task, folder: Path, graphs: Path, embedding: str, every: int) -> None:
         self.task = task
         benchmark = Benchmark(folder / task.name)
-        graph = api.build(
-            benchmark.tables, graphs / task.name, embedding=embedding, workers=os.cpu_count() or 1
-        )
+        graph = api.build(benchmark.tables, graphs / task.name, embedding=embedding, workers=os.cpu_count() or 1)
         self.index = GraphIndex(graph.generation.index_path, remembered)
         self.places = self.index.corpus.places
         self._tables = {id: number for number, id in enumerate(self.index.corpus.table_ids)}
@@ -191,9 +189,7 @@ def remembered(name: str) -> Embedder | None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("benchmarks", type=Path, help="folder of the benchmark folders")
-    parser.add_argument(
-        "--graphs", type=Path, required=True, help="folder of the graphs; missing ones are built"
-    )
+    parser.add_argument("--graphs", type=Path, required=True, help="folder of the graphs; missing ones are built")
     parser.add_argument("--only", nargs="+", choices=[task.name for task in TASKS], help="benchmarks to run")
     parser.add_argument("--embedding", default="minilm")
     parser.add_argument("--every", type=int, default=1, help="use every n-th question")

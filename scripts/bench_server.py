@@ -86,9 +86,7 @@ def shots(path: str, seed: str, pool: int | None, bombs: float) -> Iterator[Shot
             )
 
 
-def fire(
-    port: int, path: str, clients: int, seconds: float, seed: str, pool: int | None, bombs: float
-) -> list[Hit]:
+def fire(port: int, path: str, clients: int, seconds: float, seed: str, pool: int | None, bombs: float) -> list[Hit]:
     """Run some clients in one process for the given time and collect their responses."""
     hits: list[Hit] = []
 
@@ -179,8 +177,7 @@ def compare(
     shares, costs = [], []
     with ExitStack() as running:
         processes = {
-            name: running.enter_context(started(command, port))
-            for name, (command, port, _) in servers.items()
+            name: running.enter_context(started(command, port)) for name, (command, port, _) in servers.items()
         }
         for seed in range(given.rounds + 1):
             row = {}
@@ -247,9 +244,7 @@ def main() -> None:
         make_tables(Path(folder) / "tables")
         graph = Path(folder) / "graph"
         kgtable = [sys.executable, "-m", "kgtable"]
-        subprocess.run(
-            [*kgtable, "build", f"{folder}/tables", "--kg", str(graph), "--embedding", "none"], check=True
-        )
+        subprocess.run([*kgtable, "build", f"{folder}/tables", "--kg", str(graph), "--embedding", "none"], check=True)
         store = next((graph / "generations").glob("*/store"))
         ours, theirs = free_port(), free_port()
         serve = [*kgtable, "serve", "--kg", str(graph), "--port", str(ours), "--default-graph", "own"]

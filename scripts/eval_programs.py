@@ -60,9 +60,7 @@ class Workplace:
         self._reader = TableReader(self.kg.store, self.kg.names)
         self.ids = set(self.kg.catalogue.tables)
         self._kept = kg.parent / f"{kg.name}.retrieved.json"
-        self.retrieved: dict[str, list[Any]] = (
-            json.loads(self._kept.read_text()) if self._kept.exists() else {}
-        )
+        self.retrieved: dict[str, list[Any]] = json.loads(self._kept.read_text()) if self._kept.exists() else {}
         self._relations: OrderedDict[str, Relation] = OrderedDict()
         judge = judge or folder
         self.judge = everyday_judge(judge) if (judge / "score.py").exists() else benchmark_judge
@@ -102,9 +100,7 @@ class Workplace:
                 found.append(names[int(part)])
         return found
 
-    def tables(
-        self, question: BenchmarkQuestion, oracle: bool, most: int = TABLES
-    ) -> list[tuple[Relation, float]]:
+    def tables(self, question: BenchmarkQuestion, oracle: bool, most: int = TABLES) -> list[tuple[Relation, float]]:
         """The tables to answer from, with scores."""
         if oracle:
             return [(self.relation(id), 1.0) for id in self.gold(question)]
@@ -150,18 +146,14 @@ def questions_of(place: Workplace, split: str, half: str) -> Iterator[BenchmarkQ
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the evaluation and print it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--split", default="dev")
     parser.add_argument("--oracle-tables", action="store_true")
     parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
     parser.add_argument("--limit", type=int, default=0)
-    parser.add_argument(
-        "--weights", type=Path, help="a file of train_ranker.py, instead of the weights shipped"
-    )
+    parser.add_argument("--weights", type=Path, help="a file of train_ranker.py, instead of the weights shipped")
     parser.add_argument("--show", type=int, default=15, help="how many wrong answers to print")
     parser.add_argument("--show-wrong", action="store_true", help="also those that are not verified")
     options = parser.parse_args(arguments)

@@ -33,9 +33,7 @@ DEFAULT = os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.p
 
 def main() -> None:
     """Print one line per benchmark, and disagreements on request."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(DEFAULT))
     parser.add_argument("--list", action="store_true", help="print every disagreement")
     arguments = parser.parse_args()
@@ -119,9 +117,7 @@ def compare_groups(table: Table, sidecar: dict[str, Any], counts: Counter[str], 
         elif any(heading + 1 < total < row for total in found.totals):
             counts["members after a total"] += 1
         elif listed:
-            print(
-                f"MEMBER {table.id}: sidecar has row {row} under {heading + 1}, found {table.group_path(row)}"
-            )
+            print(f"MEMBER {table.id}: sidecar has row {row} under {heading + 1}, found {table.group_path(row)}")
             show(table, (heading + 1, row))
 
 
@@ -129,10 +125,7 @@ def show(table: Table, rows: Any) -> None:
     """Print some rows with shortened cells."""
     for row in rows:
         if row < len(table.grid.head):
-            print(
-                f"    {row:3} "
-                + " | ".join(text[:24].replace("\n", " ") for text in table.grid.head[row])[:140]
-            )
+            print(f"    {row:3} " + " | ".join(text[:24].replace("\n", " ") for text in table.grid.head[row])[:140])
 
 
 def share(part: int, whole: int) -> str:

@@ -59,9 +59,7 @@ def templates(token: str) -> list[bytes]:
         form = f"query={quote(query)}&default-graph-uri=http%3A%2F%2Fa%2F"
         request("POST", "/sparql", "Content-Type: application/x-www-form-urlencoded\r\n", form)
     for update in BODIES[:2]:
-        request(
-            "POST", "/sparql?using-graph-uri=a%3Ab", "Content-Type: application/sparql-update\r\n", update
-        )
+        request("POST", "/sparql?using-graph-uri=a%3Ab", "Content-Type: application/sparql-update\r\n", update)
     for method in ("PUT", "POST", "DELETE"):
         path = "/store?graph=http%3A%2F%2Ffuzz.example%2Fg"
         request(method, path, "Content-Type: text/turtle\r\n", BODIES[2] if method != "DELETE" else "")
@@ -114,9 +112,7 @@ def is_whole(content: bytes) -> bool:
     """Whether a server can tell that the request is complete."""
     head, end, body = content.partition(b"\r\n\r\n")
     lengths = re.findall(rb"(?im)^content-length:\s*(\d+)\s*$", head)
-    return (
-        bool(end) and b"chunked" not in head.lower() and all(int(length) <= len(body) for length in lengths)
-    )
+    return bool(end) and b"chunked" not in head.lower() and all(int(length) <= len(body) for length in lengths)
 
 
 async def send(host: str, port: int, content: bytes, seconds: float) -> str:
@@ -172,9 +168,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a response")
     given = parser.parse_args()
-    statuses = asyncio.run(
-        fuzz(given.url, given.requests, given.seed, given.token, given.clients, given.seconds)
-    )
+    statuses = asyncio.run(fuzz(given.url, given.requests, given.seed, given.token, given.clients, given.seconds))
     for status, count in sorted(statuses.items()):
         print(f"{status}: {count}")
     return int(any(status in ("500", "hang") or status.startswith("no") for status in statuses))

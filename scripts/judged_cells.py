@@ -67,9 +67,7 @@ class TableReading:
 
 def read_tables(folder: Path) -> dict[str, TableReading]:
     """Every table of a benchmark that can be read, by id."""
-    tables = (
-        make_table(grid) for grid in read_folder([folder / "tables"]) if not isinstance(grid, TableError)
-    )
+    tables = (make_table(grid) for grid in read_folder([folder / "tables"]) if not isinstance(grid, TableError))
     return {table.id: TableReading(table) for table in tables}
 
 
@@ -103,9 +101,7 @@ def measure(file: Path, benchmarks: Path) -> int:
         sample = f"{line['benchmark']}, seed {line['seed']}"
         for facet, one, other in zip(Reading._fields, found, wanted, strict=True):
             total[sample][facet] += facet == "type" or "number" in (found.type, wanted.type)
-            right[sample][facet] += one == other and (
-                facet == "type" or "number" in (found.type, wanted.type)
-            )
+            right[sample][facet] += one == other and (facet == "type" or "number" in (found.type, wanted.type))
         if found != wanted:
             print(f"{sample}: {line['table']} r{line['row']} c{line['column']}: {found} for {wanted}")
     for sample, counts in total.items():

@@ -96,9 +96,7 @@ class Reader(threading.Thread):
 
 def main() -> None:
     """Run the test and print the result."""
-    parser = argparse.ArgumentParser(
-        description="Kill builds at random instants and check what the next build makes."
-    )
+    parser = argparse.ArgumentParser(description="Kill builds at random instants and check what the next build makes.")
     parser.add_argument("tables", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
@@ -133,9 +131,7 @@ def main() -> None:
             equal += same
             state = "killed" if killed else "was done"
             origin = "nothing" if start is None else start.name
-            print(
-                f"{kill + 1}. from {origin}, {state} at {instant:.1f} s: {'equal' if same else 'DIFFERENT'}"
-            )
+            print(f"{kill + 1}. from {origin}, {state} at {instant:.1f} s: {'equal' if same else 'DIFFERENT'}")
             sys.stdout.flush()
             shutil.rmtree(folder / f"kg{kill - 1}", ignore_errors=True)
         reader.done.set()

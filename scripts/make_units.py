@@ -55,9 +55,7 @@ def values(facts: Facts, *names: str) -> list[str]:
     found: dict[str, None] = {}
     for name in names:
         found.update(
-            dict.fromkeys(
-                sorted(term.value for term in facts.get(QUDT + name, []) if not isinstance(term, ox.Triple))
-            )
+            dict.fromkeys(sorted(term.value for term in facts.get(QUDT + name, []) if not isinstance(term, ox.Triple)))
         )
     return list(found)
 
@@ -99,9 +97,7 @@ def main(arguments: list[str]) -> int:
     )
     kept = sorted(name for name, unit in facts.items() if QUDT + "deprecated" not in unit)
     with options.output.open("w", encoding="utf-8", newline="") as file:
-        file.write(
-            f"# Units of QUDT {version} (https://qudt.org, CC BY 4.0), made by scripts/make_units.py\n"
-        )
+        file.write(f"# Units of QUDT {version} (https://qudt.org, CC BY 4.0), made by scripts/make_units.py\n")
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(unit_line(name, facts[name]) for name in kept)

@@ -33,9 +33,7 @@ POSITIVE = 10.0
 
 def main() -> None:
     """Train and write the weights."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, default=Path("kgtable/index/inferred/join_weights.json"))
@@ -63,9 +61,7 @@ def main() -> None:
     weights = {name: round(float(value), 3) for name, value in zip(names, model.coef_[0], strict=True)}
     weights["bias"] = round(float(model.intercept_[0]), 3)
     about = f"Made by scripts/train_joins.py from {len(gold)} foreign keys."
-    options.output.write_text(
-        json.dumps({"about": about, "weights": weights}, indent=1) + "\n", encoding="utf-8"
-    )
+    options.output.write_text(json.dumps({"about": about, "weights": weights}, indent=1) + "\n", encoding="utf-8")
 
 
 def foreign_keys(folder: Path) -> set[tuple[Column, Column]]:
@@ -91,9 +87,7 @@ def open_finder(kg: Path) -> tuple[TableProfiles, JoinFinder]:
     return profiles, JoinFinder(profiles, vectors, rows)
 
 
-def precision_recall(
-    found: Iterable[tuple[Column, Column]], gold: set[tuple[Column, Column]]
-) -> tuple[str, str, str]:
+def precision_recall(found: Iterable[tuple[Column, Column]], gold: set[tuple[Column, Column]]) -> tuple[str, str, str]:
     """Recall and precision of pairs of columns, whichever refers to the other."""
     kept = {frozenset(pair) for pair in found}
     known = {frozenset(pair) for pair in gold}

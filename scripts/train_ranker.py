@@ -151,9 +151,7 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
                 values = [v for row in entry.denotation.rows for v in row if v is not None]
                 number = values[0].number if len(values) == 1 else None
                 value = format_decimal(number) if number is not None else None
-                verdicts[texts] = place.judge(
-                    question, "; ".join(texts), value, None if not values else values[0].unit
-                )
+                verdicts[texts] = place.judge(question, "; ".join(texts), value, None if not values else values[0].unit)
             rows.append(entry.features)
             reads = not right_tables or bool(right_tables & set(tables_of(entry.candidate.program)))
             right.append(verdicts[texts] and bool(question.answers) and reads)
@@ -310,16 +308,12 @@ def _network(
             exp = np.exp(score - np.maximum.reduceat(score, begin)[owner])
             total = np.add.reduceat(exp, begin)
             some = np.maximum(np.add.reduceat(exp * good[rows], begin), 1e-20)
-            error = (
-                (exp / total[owner] - exp * good[rows] / some[owner]) * shares[chosen][owner] / len(chosen)
-            )
+            error = (exp / total[owner] - exp * good[rows] / some[owner]) * shares[chosen][owner] / len(chosen)
             back = np.outer(error, weights[2]) * kept
             gradients = [x.T @ back, back.sum(0), units.T @ error]
             step += 1
             rate = RATE * min(step / (0.1 * steps), (1 + np.cos(np.pi * step / steps)) / 2)
-            for weight, gradient, mean, square, decay in zip(
-                weights, gradients, first, second, decays, strict=True
-            ):
+            for weight, gradient, mean, square, decay in zip(weights, gradients, first, second, decays, strict=True):
                 mean += 0.1 * (gradient - mean)
                 square += 0.001 * (gradient * gradient - square)
                 adapted = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
@@ -327,9 +321,7 @@ def _network(
     return weights[0], weights[1], weights[2]
 
 
-def learn_confidence(
-    groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]
-) -> dict[str, float]:
+def learn_confidence(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
     """Weights of the confidence: a logistic model of whether the best answer is right.
 
     The answers it learns from are those of weights that did not see their questions.
@@ -380,9 +372,7 @@ def learn_confidence(
     for least in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95):
         chosen = sure >= least
         by = Counter(id.split("/")[0] for id, take in zip(ids, chosen, strict=True) if take)
-        good = Counter(
-            id.split("/")[0] for id, take, ok in zip(ids, chosen, rights, strict=True) if take and ok
-        )
+        good = Counter(id.split("/")[0] for id, take, ok in zip(ids, chosen, rights, strict=True) if take and ok)
         told = ", ".join(f"{name} {good[name]} of {count}" for name, count in sorted(by.items()))
         share = y[chosen].mean() if chosen.any() else 0
         print(f"  confidence >= {least}: {share:.3f} of {chosen.sum()} right ({told})")
@@ -409,18 +399,14 @@ def best_answer(group: dict[str, Any], known: RankerWeights) -> tuple[float, boo
 
 def main() -> None:
     """Collect, fit, again with the learned weights, and write the file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--kgs", type=Path, required=True, help="folder of graphs, one for each benchmark")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--penalty", type=float, default=PENALTY)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--limit", type=int, default=0)
-    parser.add_argument(
-        "--half", choices=("all", "even", "odd"), default="all", help="the tables to learn from"
-    )
+    parser.add_argument("--half", choices=("all", "even", "odd"), default="all", help="the tables to learn from")
     parser.add_argument("--start", type=Path)
     parser.add_argument("--groups", type=Path, help="keep what was collected here, or take it from here")
     parser.add_argument("--processes", type=int, default=2)
@@ -437,17 +423,13 @@ def main() -> None:
                 groups = [group for found in pool.imap(collect, tasks, chunksize=1) for group in found]
             if options.groups is not None:
                 options.groups.write_text(json.dumps(groups))
-        groups = [
-            group for group in groups if options.half == "all" or group["half"] in ("own", options.half)
-        ]
+        groups = [group for group in groups if options.half == "all" or group["half"] in ("own", options.half)]
         words = add_words(groups)
         by: dict[str, list[bool]] = {}
         for group in groups:
             by.setdefault(group["id"].split("/")[0], []).append(group["found"])
         reach = ", ".join(f"{name} {np.mean(found):.3f} of {len(found)}" for name, found in by.items())
-        print(
-            f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}"
-        )
+        print(f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}")
         learned = fit(groups, options.penalty, learned)
         hidden = fit_hidden(groups, learned)
         right: dict[str, list[bool]] = {}
@@ -456,8 +438,7 @@ def main() -> None:
                 best_answer(group, RankerWeights(learned, {}, hidden))[1]
             )
         print(
-            "  on the training half: "
-            + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
+            "  on the training half: " + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
             flush=True,
         )
     confidence = learn_confidence(groups, options.penalty, dict(START))

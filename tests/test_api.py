@@ -59,9 +59,7 @@ def test_a_graph_is_brought_up_to_date_and_tells_how_far_it_is(tables: Path, tmp
 def test_a_mapping_and_a_base_are_taken(tables: Path, tmp_path: Path) -> None:
     mapping = tmp_path / "m.csv"
     mapping.write_text("column name,predicate,unit\nRadius (km),,MI\n", encoding="utf-8")
-    kg = build(
-        tables, tmp_path / "kg", mapping=str(mapping), base="https://data.example/ü/", embedding="none"
-    )
+    kg = build(tables, tmp_path / "kg", mapping=str(mapping), base="https://data.example/ü/", embedding="none")
     assert kg.sparql("ASK { ?q qudt:hasUnit unit:MI }") is True
     assert kg.names.base == "https://data.example/ü/"
     with pytest.raises(MappingError, match="There is no mapping"):
@@ -113,12 +111,8 @@ def test_tables_are_validated_as_the_graph_they_become(tables: Path, tmp_path: P
 
 
 def test_as_many_violations_are_listed_as_asked_for(tmp_path: Path) -> None:
-    cells = "".join(
-        f"<http://e/table/t/cell/{n}/1> a <https://w3id.org/kgtable#HeaderCell> .\n" for n in range(5)
-    )
-    (tmp_path / "bad.nt").write_text(
-        cells.replace(" a ", " <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ")
-    )
+    cells = "".join(f"<http://e/table/t/cell/{n}/1> a <https://w3id.org/kgtable#HeaderCell> .\n" for n in range(5))
+    (tmp_path / "bad.nt").write_text(cells.replace(" a ", " <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "))
     report = validate(tmp_path / "bad.nt", most=2)
     assert len(report.violations) == 2
     assert report.count > 2
@@ -135,9 +129,7 @@ class Thesaurus(WordEmbedder):
 def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
     embedding: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "kgtable.index.embedding.load_embedder", lambda name: None if name == "none" else Thesaurus()
-    )
+    monkeypatch.setattr("kgtable.index.embedding.load_embedder", lambda name: None if name == "none" else Thesaurus())
     (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text("Year,Turnover\n2020,7\n", encoding="utf-8")
     kg = build([tmp_path / "one.csv", tmp_path / "other.csv"], tmp_path / "kg", embedding=embedding)
@@ -154,9 +146,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
 
 
 def test_sparql_gives_frames_booleans_and_graphs(kg: api.KnowledgeGraph) -> None:
-    frame = kg.sparql(
-        "SELECT ?n ?radius { [] rdfs:label ?n ; ex:hasRadiusKm/qudt:numericValue ?radius } ORDER BY ?n"
-    )
+    frame = kg.sparql("SELECT ?n ?radius { [] rdfs:label ?n ; ex:hasRadiusKm/qudt:numericValue ?radius } ORDER BY ?n")
     assert isinstance(frame, pd.DataFrame)
     assert frame.to_dict("list") == {
         "n": ["Mercury", "Saturn"],

@@ -32,9 +32,7 @@ def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(t
         (absent / f"{name}.py").write_text("raise ImportError", encoding="utf-8")
     folder = tmp_path / "tables"
     folder.mkdir()
-    (folder / "ports.csv").write_text(
-        "Port,Fees (EUR million)\nNorrvik,198.75\nTern Bay,61\n", encoding="utf-8"
-    )
+    (folder / "ports.csv").write_text("Port,Fees (EUR million)\nNorrvik,198.75\nTern Bay,61\n", encoding="utf-8")
     (folder / "old.parquet").write_bytes(b"PAR1")
     code = (
         "import kgtable, kgtable.server.views.explorer, kgtable.systems.methods\n"

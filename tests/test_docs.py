@@ -23,9 +23,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import transcripts  # noqa: E402
 
 MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(kgtable.__path__, "kgtable.")
-    if "__main__" not in module.name
+    module.name for module in pkgutil.walk_packages(kgtable.__path__, "kgtable.") if "__main__" not in module.name
 )
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -38,9 +36,7 @@ def test_transcripts_print_what_the_document_shows(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", transcripts.documents(), ids=lambda path: path.name)
-def test_python_examples_of_the_document_run(
-    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_examples_of_the_document_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "kgtable" / "samples", tmp_path / "samples")
     monkeypatch.chdir(tmp_path)
     text = re.sub(r"^```.*$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -78,9 +74,7 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert broken == []
 
 
-PLACES = re.compile(
-    r"(?<![\w./])((?:kgtable|queries|tests|scripts|ontologies|triplestore|docs)/[\w./-]+\.\w+)"
-)
+PLACES = re.compile(r"(?<![\w./])((?:kgtable|queries|tests|scripts|ontologies|triplestore|docs)/[\w./-]+\.\w+)")
 NAMES = re.compile(r"`(kgtable(?:\.\w+)+)`")
 
 
@@ -127,9 +121,7 @@ def test_the_architecture_page_names_every_room_and_only_existing_paths() -> Non
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rooms = [path.name for path in (ROOT / "kgtable").iterdir() if (path / "__init__.py").exists()]
     absent = [room for room in sorted(rooms) if f"| `{room}/`" not in page]
-    broken = [
-        path for path in re.findall(r"`((?:kgtable|queries)/[^`]+)`", page) if not (ROOT / path).exists()
-    ]
+    broken = [path for path in re.findall(r"`((?:kgtable|queries)/[^`]+)`", page) if not (ROOT / path).exists()]
     assert (absent, broken) == ([], [])
 
 
@@ -140,9 +132,7 @@ def test_every_page_is_in_the_site_and_its_links_lead_to_pages(tmp_path: Path) -
     site = importlib.util.module_from_spec(spec)
     loader.exec_module(site)
     site.write_pages(tmp_path)
-    menu = set(
-        re.findall(r": ([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    menu = set(re.findall(r": ([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert menu == {path.name for path in tmp_path.glob("*.md")}
     broken = [
         f"{page.name}: {target}"

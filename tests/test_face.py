@@ -43,11 +43,7 @@ def kg(place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> kgtable.
 
 
 def test_every_public_name_is_listed_and_there() -> None:
-    tree = {
-        name
-        for name, found in vars(errors).items()
-        if inspect.isclass(found) and issubclass(found, Exception)
-    }
+    tree = {name for name, found in vars(errors).items() if inspect.isclass(found) and issubclass(found, Exception)}
     assert tree <= set(kgtable.__all__), "export new errors from kgtable/__init__.py"
     names = {"build", "open", "connect", "convert", "validate", "serve", "KnowledgeGraph", "Answer"}
     assert names | {"Retrieval", "Citation"} <= set(dir(kgtable))
@@ -58,9 +54,7 @@ def test_every_public_name_is_listed_and_there() -> None:
 
 
 def test_importing_the_package_imports_nothing_slow() -> None:
-    code = (
-        "import kgtable, sys; dir(kgtable); print(sorted(m for m in sys.modules if m.startswith('kgtable')))"
-    )
+    code = "import kgtable, sys; dir(kgtable); print(sorted(m for m in sys.modules if m.startswith('kgtable')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['kgtable', 'kgtable.errors', 'kgtable.resources']"
 
@@ -205,9 +199,7 @@ def test_select_star_keeps_the_order_of_the_query(kg: kgtable.KnowledgeGraph) ->
     frame = kg.sparql("SELECT * { ?row rdfs:label ?name ; ex:hasFound ?day . ?row a ?kind }")
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.columns) == ["row", "name", "day", "kind"]
-    inner = (
-        "SELECT DISTINCT * # of * all\n { { SELECT ?z ?name { ?z rdfs:label ?name } } FILTER(?name != '*') }"
-    )
+    inner = "SELECT DISTINCT * # of * all\n { { SELECT ?z ?name { ?z rdfs:label ?name } } FILTER(?name != '*') }"
     assert list(kg.sparql(inner, bindings={"name": "Saturn"}).columns) == ["z", "name"]  # type: ignore[union-attr]
     assert kg.sparql_text("SELECT * { VALUES (?b ?a) { (1 2) } }", "csv") == "b,a\r\n1,2\r\n"
 

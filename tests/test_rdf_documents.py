@@ -42,9 +42,7 @@ def without_graphs(quads: Quads) -> Quads:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of several kinds, with files that cannot be read before, between and behind them."""
     folder = tmp_path_factory.mktemp("tables")
-    (folder / "b.csv").write_text(
-        'Town,"Length, km",Note\nAu,1.5,"a ""b"" \\\n"\nBo,(3),é\n', encoding="utf-8"
-    )
+    (folder / "b.csv").write_text('Town,"Length, km",Note\nAu,1.5,"a ""b"" \\\n"\nBo,(3),é\n', encoding="utf-8")
     (folder / "d.json").write_text('{"x": [{"a": 1}, {"a": null}], "y": [{"b": "2024-01-31"}]}')
     (folder / "f.md").write_text("| Year | $ |\n|---|---|\n| 2023 | 4% |\n")
     for name in ("a", "c", "g"):
@@ -73,9 +71,7 @@ def test_a_conversion_is_read_back(
     tables: Path, graph: kgtable.KnowledgeGraph, format: Format, workers: int, tmp_path: Path
 ) -> None:
     stated = quads_in("".join(graph.rdf("nquads")), Format.NQUADS)
-    expected = {
-        quad for quad in stated if "#inferred" not in quad[1]
-    }  # a build infers names, a conversion does not
+    expected = {quad for quad in stated if "#inferred" not in quad[1]}  # a build infers names, a conversion does not
     kgtable.convert(tables, tmp_path / "out", format=format, workers=workers)
     found = quads_in((tmp_path / "out").read_text(encoding="utf-8"), format)
     assert found == expected if format.has_graphs else without_graphs(found) == without_graphs(expected)
@@ -95,9 +91,7 @@ def test_a_conversion_to_a_stream_that_cannot_seek_is_read_back(tables: Path, fo
 
 
 @pytest.mark.parametrize("format", list(Format))
-def test_retrieved_triples_of_several_tables_are_read_back(
-    graph: kgtable.KnowledgeGraph, format: Format
-) -> None:
+def test_retrieved_triples_of_several_tables_are_read_back(graph: kgtable.KnowledgeGraph, format: Format) -> None:
     triples = graph.retrieve("2023 2024-01-31 Length of Au, a", k=50).triples
     assert len({triple.table for triple in triples}) > 1
     expected = quads_in(graph.rdf_of(triples, "nquads"), Format.NQUADS)

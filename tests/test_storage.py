@@ -152,9 +152,7 @@ def test_a_lock_is_held_by_one_and_given_back(tmp_path: Path) -> None:
 
 
 def test_a_process_that_ends_gives_its_lock_back(tmp_path: Path) -> None:
-    held = (
-        "import fcntl, os, sys; file = open(sys.argv[1], 'ab'); fcntl.flock(file, fcntl.LOCK_EX); os._exit(1)"
-    )
+    held = "import fcntl, os, sys; file = open(sys.argv[1], 'ab'); fcntl.flock(file, fcntl.LOCK_EX); os._exit(1)"
     if sys.platform != "win32":
         subprocess.run([sys.executable, "-c", held, str(tmp_path / "lock")], check=False)
     with exclusive_lock(tmp_path / "lock"):

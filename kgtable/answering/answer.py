@@ -283,11 +283,7 @@ def with_measure(text: str, value: str | None, unit: str | None) -> str:
     if number.power is None and not number.percent and number.value:
         ratio = Fraction(value) / number.value
         scale = next(
-            (
-                scale_name(letters, unit)
-                for letters, power in SCALE_POWERS.items()
-                if ratio == Fraction(10) ** power
-            ),
+            (scale_name(letters, unit) for letters, power in SCALE_POWERS.items() if ratio == Fraction(10) ** power),
             "",
         )
     said = text.casefold()
@@ -392,9 +388,7 @@ def as_html(answer: Answer) -> str:
     parts.append(_quotes(answer))
     parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
     if answer.alternatives:
-        others = (
-            f"<li>{html.escape(headline(o))} ({html.escape(o.table)})</li>" for o in answer.alternatives
-        )
+        others = (f"<li>{html.escape(headline(o))} ({html.escape(o.table)})</li>" for o in answer.alternatives)
         parts.append(f"<p>also:</p><ul>{''.join(others)}</ul>")
     return "".join(parts)
 
@@ -428,8 +422,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     short = [[_cut(" ".join(text.split())) for text in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*short, strict=True)]
     lines = (
-        "  ".join(text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True))
-        for row in short
+        "  ".join(text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True)) for row in short
     )
     return "\n".join(f"  {line}".rstrip() for line in lines)
 
@@ -446,6 +439,5 @@ def _cut(text: str, widest: int = _WIDEST) -> str:
 def _width(text: str) -> int:
     """Terminal columns: wide letters take two, combining marks none."""
     return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
     )

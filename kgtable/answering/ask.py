@@ -144,11 +144,7 @@ class Generator:
         """The answer that a completion gives, and the fault of its program."""
         spent = UsageMeter()
         spent.add(STAGE, completion.usage)
-        draft = (
-            draft_from_text(completion.text)
-            if completion.data is None
-            else draft_from_object(completion.data)
-        )
+        draft = draft_from_text(completion.text) if completion.data is None else draft_from_object(completion.data)
         retrieval = prepared.evidence.retrieval
         answer = Answer(
             question=retrieval.question,

@@ -145,9 +145,7 @@ def agrees(
             a bare ratio may be told in percent.
         unsigned: whether the minus of a negative number may be put in words.
     """
-    if stated.unit is not None and not (
-        stated.unit in _DOLLARS and stated.unit_text == "$" and unit in _DOLLARS
-    ):
+    if stated.unit is not None and not (stated.unit in _DOLLARS and stated.unit_text == "$" and unit in _DOLLARS):
         if unit in COUNTS or not comparable(unit, stated.unit):
             return False
         multiplier, addend = conversion(unit, stated.unit)
@@ -174,9 +172,7 @@ def _close(stated: Fraction, actual: Fraction, step: Fraction) -> bool:
 
 
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nor|neither|without|except|nobody|nothing)\b|n['’]t\b", re.IGNORECASE
-)
+_NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|except|nobody|nothing)\b|n['’]t\b", re.IGNORECASE)
 
 MOST_SAID = 100
 """Results that are looked for in a text."""
@@ -222,9 +218,7 @@ def _check_truth(text: str, truths: Sequence[Datum], found: TextCheck) -> None:
     said = _YES_NO.match(text)
     actual = all(datum.value for datum in truths)
     if said is None:
-        found.faults.append(
-            f"The comparison is {str(actual).lower()}, but the answer says neither yes nor no."
-        )
+        found.faults.append(f"The comparison is {str(actual).lower()}, but the answer says neither yes nor no.")
     elif (said[1].lower() in ("yes", "true")) is not actual:
         found.faults.append(f"The comparison is {str(actual).lower()}, but the answer is {said[1]}.")
 
@@ -251,9 +245,7 @@ def _check_words_of_results(text: str, facts: Facts, found: TextCheck) -> str:
 
 def _without(text: str, part: str) -> str | None:
     """The text with a part of it, as whole words, taken out; None where it is not in it."""
-    match = (
-        re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text, re.IGNORECASE) if part.strip() else None
-    )
+    match = re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text, re.IGNORECASE) if part.strip() else None
     return f"{text[: match.start()]} ; {text[match.end() :]}" if match else None
 
 

@@ -62,9 +62,7 @@ def _list(text: str, printed: Sequence[PrintedNumber]) -> str:
         if len(stated) != 1:
             return text
         power = stated[0].power
-        value = stated[0].value * Fraction(10) ** (
-            SCALE_POWERS.get(scale or "", 0) if power is None else power
-        )
+        value = stated[0].value * Fraction(10) ** (SCALE_POWERS.get(scale or "", 0) if power is None else power)
         exact = Decimal(value.numerator) / Decimal(value.denominator)
         said.append(headline_and_exact(part, format(exact, "f"), unit)[0])
     return "; ".join(said)
@@ -94,9 +92,7 @@ def _is_bare(text: str, number: StatedNumber, unit: str | None) -> bool:
     """Whether a text is a number with nothing but its scale and unit beside it."""
     rest = text.replace(number.text, " ", 1)
     known = units().get(unit or "")
-    for word in filter(
-        None, (unit_symbol(unit), unit_name(unit, plural=True), unit_name(unit), number.unit_text)
-    ):
+    for word in filter(None, (unit_symbol(unit), unit_name(unit, plural=True), unit_name(unit), number.unit_text)):
         rest = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", rest, flags=re.IGNORECASE)
     if known is not None:
         for word in filter(None, (known.symbol, known.label, known.currency)):

@@ -48,10 +48,7 @@ class SubTable:
         for unit in units:
             members.setdefault(unit.table, []).append(unit)
         evidence.source.fetch(
-            {
-                table: {unit.row for unit in of_table if unit.row is not None}
-                for table, of_table in members.items()
-            }
+            {table: {unit.row for unit in of_table if unit.row is not None} for table, of_table in members.items()}
         )
         return "\n\n".join(_fragment(table, found, evidence) for table, found in members.items())
 
@@ -70,9 +67,7 @@ def _fragment(id: str, units: Sequence[ContextUnit], evidence: Evidence) -> str:
     path: tuple[int, ...] = ()
     for row in rows:
         groups = evidence.group_path(id, row)
-        lines.extend(
-            _group(frame.table, group) for group in groups if group not in path and group not in rows
-        )
+        lines.extend(_group(frame.table, group) for group in groups if group not in path and group not in rows)
         path = groups
         found = evidence.source.row(id, row)
         cells = found.cells if found else ()
@@ -83,9 +78,7 @@ def _fragment(id: str, units: Sequence[ContextUnit], evidence: Evidence) -> str:
 
 def _header(table: Table, column: int, triples: Sequence[ScoredTriple]) -> str:
     name = one_line(table.columns[column].name) if column < len(table.columns) else ""
-    units = {
-        measure(triple.unit, triple.scale) for triple in triples if triple.column == column and triple.unit
-    }
+    units = {measure(triple.unit, triple.scale) for triple in triples if triple.column == column and triple.unit}
     unit = f" ({units.pop()})" if len(units) == 1 and units != {""} else ""
     return f"c{column} {name}".rstrip() + unit
 
@@ -220,9 +213,7 @@ class Sequential:
         tables = [table for table in evidence.tables if table in shown]
         evidence.source.fetch(dict.fromkeys(tables, ()))
         lines = [table_line(table, evidence) for table in tables]
-        return "\n".join(
-            [*lines, "", *(_line(triple, evidence) for unit in units for triple in unit.triples)]
-        )
+        return "\n".join([*lines, "", *(_line(triple, evidence) for unit in units for triple in unit.triples)])
 
 
 class ByTable:
@@ -273,10 +264,7 @@ class BySubject:
 
 
 def _single(evidence: Evidence) -> list[ContextUnit]:
-    return [
-        ContextUnit(triple.table, triple.row, (triple,), triple.score)
-        for triple in evidence.retrieval.triples
-    ]
+    return [ContextUnit(triple.table, triple.row, (triple,), triple.score) for triple in evidence.retrieval.triples]
 
 
 def _by_table(units: Sequence[ContextUnit]) -> list[tuple[str, list[ContextUnit]]]:
@@ -306,7 +294,5 @@ PRESENTATIONS: dict[str, Presentation] = {
 def presentation(name: str) -> Presentation:
     """The presentation with this name. Raises `ConfigError` for another."""
     if name not in PRESENTATIONS:
-        raise ConfigError(
-            f"There is no presentation {name!r}.", hint=f"Those there are: {', '.join(PRESENTATIONS)}."
-        )
+        raise ConfigError(f"There is no presentation {name!r}.", hint=f"Those there are: {', '.join(PRESENTATIONS)}.")
     return PRESENTATIONS[name]

@@ -199,9 +199,7 @@ def _selected_first(reads: Sequence[CellRead]) -> list[CellRead]:
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
     citations, _ = citations_of([other.result], evidence)
     derivation = other.result.derivation
-    return Alternative(
-        other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program
-    )
+    return Alternative(other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program)
 
 
 DEEPEST_JSON = 100
@@ -295,9 +293,7 @@ def _cell_json(id: object, evidence: Evidence, path: str) -> Any:
     except EvaluationError as error:
         raise EvaluationError(f"Cell {id}: {error.message}", path=path) from error
     alias = evidence.alias(cell.table)
-    return program_to_json(
-        Program(_renamed(program.root, lambda name: alias if name == cell.table else name))
-    )
+    return program_to_json(Program(_renamed(program.root, lambda name: alias if name == cell.table else name)))
 
 
 def _table_id(name: str, evidence: Evidence) -> str:

@@ -228,9 +228,7 @@ class GraphPrograms:
             names, size, text = result.names, len(result), ""
         nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
         citations, count = citations_of([result], nowhere)
-        return ProgramRun(
-            program, engine, names, tuple(rows), size, result.derivation, citations, count, text
-        )
+        return ProgramRun(program, engine, names, tuple(rows), size, result.derivation, citations, count, text)
 
     def compiled(self, program: Program) -> str:
         """A program as SPARQL for the graph's store.
@@ -243,8 +241,7 @@ class GraphPrograms:
         check(program, self._relations)
         reader = self._reader
         stored: dict[str, AnnotatedTable] = {
-            id: reader.beginning(id) if is_long(reader, id) else reader.annotated(id)
-            for id in tables_of(program)
+            id: reader.beginning(id) if is_long(reader, id) else reader.annotated(id) for id in tables_of(program)
         }
         return compile_sparql(program, self._relations, self._reader.names, stored)
 

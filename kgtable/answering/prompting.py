@@ -294,9 +294,7 @@ def _read(name: str) -> str:
 
 
 _START = re.compile(r'"answer"\s*:\s*"')
-_UNFINISHED = re.compile(
-    r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$"
-)
+_UNFINISHED = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")
 _END = re.compile(r'(?<!\\)(?:\\\\)*"')
 
 

@@ -131,9 +131,7 @@ class _Judge:
             except (KgtableError, ArithmeticError, RecursionError) as error:
                 fault = _told(error)
                 cited = tuple(Citation.of(cell) for cell in self._cells())
-                return Verdict(
-                    reasons=(f"The program cannot be executed: {fault}",), citations=cited, fault=fault
-                )
+                return Verdict(reasons=(f"The program cannot be executed: {fault}",), citations=cited, fault=fault)
             self._cells()
         if draft.too_long:
             self._faults.append("The answer is too long to be checked.")
@@ -193,9 +191,7 @@ class _Judge:
                 if not check_text(self._draft.text, Facts([value], values, texts), self._question).faults
             ]
             if said and len(said) < len(values):
-                self._doubts.append(
-                    "Cells are cited that the answer does not say: nothing computed it from them."
-                )
+                self._doubts.append("Cells are cited that the answer does not say: nothing computed it from them.")
                 values = said
         self._said = values
         return Facts(values, beside, texts)
@@ -267,11 +263,7 @@ class _Judge:
         asked = {token.word for token in Question.read(self._question).tokens}
         words = {word for word in said if speaks_of_rising(word) or speaks_of_falling(word)}
         program = self._draft.program is not None
-        return (
-            program
-            and words <= asked
-            and not {"grew", "fell", "rose", "dropped", "increased", "decreased"} & words
-        )
+        return program and words <= asked and not {"grew", "fell", "rose", "dropped", "increased", "decreased"} & words
 
     def _check_presumed(self, results: Sequence[ProgramResult]) -> None:
         """Note a change or difference that goes the other way than the question takes for granted."""
@@ -283,14 +275,10 @@ class _Judge:
             negative = value is not None and value.number is not None and value.number < 0
             if change is not None and rises != falls and change.direction == (-1 if rises else 1):
                 self._doubts.append("The question takes the opposite direction for granted.")
-            elif (
-                change is not None and change.reversed and "change" in asked.cues and (negative or not falls)
-            ):
+            elif change is not None and change.reversed and "change" in asked.cues and (negative or not falls):
                 self._doubts.append("The program subtracts the later from the earlier.")
             elif negative and change is None and compared and is_difference(result.program):
-                self._doubts.append(
-                    "The difference is negative, against what the question takes for granted."
-                )
+                self._doubts.append("The difference is negative, against what the question takes for granted.")
 
     # The verdict
 
@@ -312,15 +300,11 @@ class _Judge:
             self._check_readings(results)
             rivals, confidence, agreed = self._rivals(results)
             if not agreed:
-                self._doubts.append(
-                    "The rules do not read the question alike, so no second reader confirms it."
-                )
+                self._doubts.append("The rules do not read the question alike, so no second reader confirms it.")
             by_size = [found for found in map(self._by_size, results) if found is not None]
             for text, found in by_size:
                 by_size_alone = self._alternative(text, found)
-                self._doubts.append(
-                    f"By size alone it is {headline(by_size_alone)}: the numbers are negative."
-                )
+                self._doubts.append(f"By size alone it is {headline(by_size_alone)}: the numbers are negative.")
                 alternatives = (*alternatives, by_size_alone)
             readings = [self._alternative(rival.text, rival.result) for rival in rivals]
             alternatives = (*alternatives, *readings)
@@ -360,9 +344,7 @@ class _Judge:
         for result in results:
             coverage = Coverage(asked, result.program, self._relations, result)
             if foreign := coverage.foreign_constants():
-                self._doubts.append(
-                    f"The program uses what the question does not say: {', '.join(foreign)[:200]}."
-                )
+                self._doubts.append(f"The program uses what the question does not say: {', '.join(foreign)[:200]}.")
             if coverage.unasked:
                 self._doubts.append(f"The question asks for no {' or '.join(coverage.unasked)}.")
             if best is None or coverage.count_left > best.count_left:
@@ -390,11 +372,7 @@ class _Judge:
         same = [other.confidence for other in others if answer_key(_values(other.result)) == answer]
         confidence = max(same, default=None)
         best = ranked.best
-        agreed = (
-            best is not None
-            and bool(set(best.tables) & set(mine))
-            and answer_key(_values(best.result)) == answer
-        )
+        agreed = best is not None and bool(set(best.tables) & set(mine)) and answer_key(_values(best.result)) == answer
         kinds = {_kind(value) for value in self._said}
         if not kinds <= _KINDS.get(asked.wh, _ANY):
             kinds = set(_ANY)
@@ -420,9 +398,7 @@ class _Judge:
         if not extremes(result.program):
             return None
         read = islice(result.cells(), MOST_READ)
-        if not any(
-            cell.text.lstrip("$€£¥ ").startswith("(") for cell in read if cell.text.rstrip(" %").endswith(")")
-        ):
+        if not any(cell.text.lstrip("$€£¥ ").startswith("(") for cell in read if cell.text.rstrip(" %").endswith(")")):
             return None
         try:
             found = run(Program(_by_size(result.program.root)), self._relations)

@@ -56,9 +56,7 @@ def merge_shares(records: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
 def _merged(one: FileRecord, other: FileRecord) -> FileRecord:
     error = one.error or other.error
     tables = () if error else tuple(map(_merged_table, one.tables, other.tables))
-    return replace(
-        one, tables=tables, error=error, document=None if error else one.document or other.document
-    )
+    return replace(one, tables=tables, error=error, document=None if error else one.document or other.document)
 
 
 def _merged_table(one: TableRecord, other: TableRecord) -> TableRecord:
@@ -115,9 +113,7 @@ class BuildPlan:
         return not self.convert and found == known
 
 
-def make_plan(
-    found: Walk, before: Catalogue, settings: ConversionOptions, *, same_base: bool = True
-) -> BuildPlan:
+def make_plan(found: Walk, before: Catalogue, settings: ConversionOptions, *, same_base: bool = True) -> BuildPlan:
     """Compare the files found with the catalogue of the last build, by content and settings.
 
     Tables of files that are there but cannot be read now stay as they were, if they can: with
@@ -166,9 +162,7 @@ def _kept(record: FileRecord, location: str, error: str | None, stamp: str) -> F
 
 def _quads(records: Iterable[FileRecord]) -> int:
     texts = (record.document for record in records if record.document is not None)
-    return sum(table.quads for record in records for table in record.tables) + sum(
-        text.quads for text in texts
-    )
+    return sum(table.quads for record in records for table in record.tables) + sum(text.quads for text in texts)
 
 
 def _stale(record: FileRecord, location: str, message: str) -> FileRecord:
@@ -365,9 +359,7 @@ def convert_tables(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
-    plan = BuildPlan(
-        (), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files)
-    )
+    plan = BuildPlan((), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files))
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = GenerationContent(plan, settings, workers, progress, runner=runner)
         assembly.write(out, Path(folder))

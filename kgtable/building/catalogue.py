@@ -178,9 +178,7 @@ class Catalogue:
 
     def _versions(self) -> dict[str, tuple[str, str, str]]:
         return {
-            table.id: (file.path, file.digest, file.settings)
-            for file in self.files.values()
-            for table in file.tables
+            table.id: (file.path, file.digest, file.settings) for file in self.files.values() for table in file.tables
         }
 
     def save(self, path: Path) -> None:
@@ -253,9 +251,7 @@ def _saved_versions(path: Path) -> tuple[_Versions, _Versions]:
                 id: files[file]
                 for id, file in map(_read_back, connection.execute(f"SELECT id, path FROM {kind}"))  # noqa: S608
             }
-            for kind in (
-                ("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE")
-            )
+            for kind in (("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE"))
         )
         return tables, documents
 
@@ -311,9 +307,7 @@ def _is_sound(text: str) -> bool:
 
 
 def _read_back(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(
-        value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value for value in row
-    )
+    return tuple(value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value for value in row)
 
 
 def _file_row(file: FileRecord) -> tuple[object, ...]:

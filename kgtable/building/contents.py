@@ -51,9 +51,7 @@ def save_contents(generation: Generation, fresh: Iterable[Path], kept: Collectio
     with _open(generation.contents_path) as database:
         database.execute("CREATE TABLE store (state TEXT NOT NULL)")
         database.execute("INSERT INTO store VALUES (?)", (store_state(generation.store_path),))
-        database.execute(
-            "CREATE TABLE contents (id TEXT, part INTEGER, content TEXT NOT NULL, PRIMARY KEY (id, part))"
-        )
+        database.execute("CREATE TABLE contents (id TEXT, part INTEGER, content TEXT NOT NULL, PRIMARY KEY (id, part))")
         for path in fresh:
             with path.open(encoding="ascii") as lines:
                 for line in lines:

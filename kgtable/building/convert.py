@@ -215,9 +215,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
 
 
-def _submitted(
-    pool: ProcessPoolExecutor, job: ConversionJob, settings: ConversionOptions
-) -> Future[Converted]:
+def _submitted(pool: ProcessPoolExecutor, job: ConversionJob, settings: ConversionOptions) -> Future[Converted]:
     try:
         return pool.submit(run_job, job, settings)
     except BrokenProcessPool as error:
@@ -432,9 +430,7 @@ class TableConversion:
         self._shape = TableShape(annotate(table, mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
         self._contents = (
-            None
-            if contents is None
-            else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
+            None if contents is None else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
         )
         self._tally = Tally()
         self._rows = 0

@@ -139,9 +139,7 @@ def dataset_blocks(
         (f"<{PROV}wasGeneratedBy>", f"<{names.base}conversion>"),
     ]
     pairs += ((f"<{VOID}classPartition>", f"<{names.dataset_iri}/class/{encode(iri)}>") for iri in classes)
-    pairs += (
-        (f"<{VOID}propertyPartition>", f"<{names.dataset_iri}/property/{encode(iri)}>") for iri in properties
-    )
+    pairs += ((f"<{VOID}propertyPartition>", f"<{names.dataset_iri}/property/{encode(iri)}>") for iri in properties)
     pairs += ((f"<{DCTERMS}hasPart>", f"<{names.table_iri(table.id)}>") for table in tables)
     pairs += ((f"<{DCTERMS}hasPart>", f"<{names.document_iri(text.id)}>") for text in documents)
     yield dataset, pairs

@@ -100,14 +100,11 @@ def _wait(future: Any, job: ConversionJob) -> None:
 def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
     """A hash of all that decides the bytes of a job's text."""
     files = [
-        [file.relative, file.id, digest or _digest(file)]
-        for file, digest in zip(job.files, job.digests, strict=True)
+        [file.relative, file.id, digest or _digest(file)] for file, digest in zip(job.files, job.digests, strict=True)
     ]
     share = [job.share.part, job.share.parts]
     mapping = settings.mapping
-    decisions = (
-        None if mapping is None else [mapping.to_json(), {k: dict(v) for k, v in mapping.tables.items()}]
-    )
+    decisions = None if mapping is None else [mapping.to_json(), {k: dict(v) for k, v in mapping.tables.items()}]
     decided = [settings.key(()), settings.format.value, decisions]
     text = json.dumps([files, share, decided, job.contents is not None, sorted(job.barred)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]

@@ -80,9 +80,7 @@ def list_tables(store: TripleStore) -> Catalogue:
             quads=0,
         )  # fmt: skip
         files.setdefault(path, []).append(record)
-    return Catalogue(
-        FileRecord(path, tables[0].id, "", "", path, tuple(tables)) for path, tables in files.items()
-    )
+    return Catalogue(FileRecord(path, tables[0].id, "", "", path, tuple(tables)) for path, tables in files.items())
 
 
 def endpoint_generation(place: GraphDirectory, endpoint: StoreEndpoint) -> Generation:

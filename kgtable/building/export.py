@@ -44,9 +44,7 @@ def write_rdf(
     return whole_document(format, names, _graphs(store, graphs, description=description))
 
 
-def _graphs(
-    store: TripleStore, graphs: Iterable[str], *, description: bool
-) -> Iterator[tuple[Term | None, Blocks]]:
+def _graphs(store: TripleStore, graphs: Iterable[str], *, description: bool) -> Iterator[tuple[Term | None, Blocks]]:
     for iri in graphs:
         yield f"<{iri}>", table_blocks(store.graph(iri))
     if description:
@@ -62,9 +60,7 @@ def to_dataset(
     dataset = rdflib.Dataset()
     for name, namespace in names.prefixes.items():
         dataset.bind(name, namespace)
-    dataset.parse(
-        data="".join(write_rdf(store, tables, names, Format.NQUADS, documents=documents)), format="nquads"
-    )
+    dataset.parse(data="".join(write_rdf(store, tables, names, Format.NQUADS, documents=documents)), format="nquads")
     return dataset
 
 
@@ -192,9 +188,7 @@ class TableView:
 
     def _repr_html_(self) -> str:
         title = html.escape(self.record.title or self.id)
-        return (
-            f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame().to_html(notebook=True)}"
-        )
+        return f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame().to_html(notebook=True)}"
 
 
 class Tables(Mapping[str, TableView]):

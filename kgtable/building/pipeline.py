@@ -82,9 +82,7 @@ def find_damage(current: Generation) -> tuple[Catalogue, Damage]:
     parts = current.damaged_parts()
     for name in parts:
         if name not in MADE_AGAIN and not (can_be_made and name == current.catalogue_path.name):
-            raise DamagedGraphError(
-                f"{current.path / name} is damaged: it is not what was written.", hint=_NEXT_STEP
-            )
+            raise DamagedGraphError(f"{current.path / name} is damaged: it is not what was written.", hint=_NEXT_STEP)
     try:
         known = Catalogue.load(current.catalogue_path)
     except GraphVersionError as error:
@@ -239,9 +237,7 @@ def build_graph(
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
-            return BuildReport(
-                replace(current, changes=changes), changes, report, (*place.repairs, *messages)
-            )
+            return BuildReport(replace(current, changes=changes), changes, report, (*place.repairs, *messages))
         before()
         generation = place.begin(current, names.base)
         try:
@@ -337,9 +333,7 @@ def start_empty(directory: Path | str) -> Generation:
         names = Namespaces(DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
-        made = _make(
-            generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch()
-        )
+        made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
         place.point_to(made.generation, names.base)
         return made.generation
 

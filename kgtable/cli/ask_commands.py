@@ -53,9 +53,7 @@ NOTHING_FOUND = 1
 @kg_option
 @method_option
 @tables_option
-@click.option(
-    "-k", type=click.IntRange(0), default=DEFAULT_K, show_default=True, help="How many triples at most."
-)
+@click.option("-k", type=click.IntRange(0), default=DEFAULT_K, show_default=True, help="How many triples at most.")
 @click.option("--model", help="A language model that names the labels for hybrid.  [default: none]")
 @click.option("--base-url", help="The endpoint of the model.")
 @click.option("--rerank/--no-rerank", default=True, help="Let the model order the best tables too.")
@@ -128,9 +126,7 @@ def printed(retrieval: Retrieval, format: str, graph: KnowledgeGraph, *, explain
     return _csv(_columns(), (triple._asdict() for triple in retrieval.triples))
 
 
-def batch(
-    lines: IO[str], format: str, found: Callable[[str], Retrieval], *, explain: bool = False
-) -> Iterator[str]:
+def batch(lines: IO[str], format: str, found: Callable[[str], Retrieval], *, explain: bool = False) -> Iterator[str]:
     """The results for the questions of a JSON Lines file, piece by piece, each with its id."""
     if format not in ("json", "jsonl", "csv"):
         raise UsageError(f"Several questions cannot be printed as {format}.", hint="Use jsonl or csv.")
@@ -359,9 +355,7 @@ def program_text(argument: str) -> str:
     if argument == "-":
         return text_of_input()
     if not argument.strip():
-        raise UsageError(
-            "The program is empty.", hint="Give JSON, a file with JSON, or - for standard input."
-        )
+        raise UsageError("The program is empty.", hint="Give JSON, a file with JSON, or - for standard input.")
     if argument.lstrip().startswith(("{", "[", '"')):
         return argument
     try:
@@ -407,9 +401,7 @@ ROW_FORMATS = ("table", "json", "csv", "tsv")
     show_default=True,
     help="Form of the rows.",
 )
-@click.option(
-    "--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table."
-)
+@click.option("--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table.")
 @table_option
 def sql(
     query: str | None,
@@ -432,9 +424,7 @@ def sql(
                 say(json.dumps(card.to_json(), ensure_ascii=False) if format == "json" else str(card))
             return
         if (query is None) == (file is None):
-            raise UsageError(
-                "Give a query, or a file with one.", hint="Use - to read it from standard input."
-            )
+            raise UsageError("Give a query, or a file with one.", hint="Use - to read it from standard input.")
         text = file.read() if file is not None else text_of_input() if query == "-" else str(query)
         found = graph.sql_database.query(text)
     say(_printed(found, format), nl=False)

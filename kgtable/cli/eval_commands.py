@@ -147,14 +147,9 @@ def _put_away(keep: Path, again: int) -> None:
 def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
     from kgtable.evaluation.run_plan import make_plan, systems
 
-    chosen = {
-        name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
-    }
+    chosen = {name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None}
     chosen |= {name: True for name in ("answers", "judge", "oracle_tables", "scaling") if options[name]}
-    lists = {
-        name: options[name]
-        for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")
-    }
+    lists = {name: options[name] for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")}
     return make_plan(kg, folder, systems(options["methods"], **lists), **chosen)
 
 

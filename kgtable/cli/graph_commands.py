@@ -59,13 +59,9 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 @paths_argument
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
 @click.option("-f", "--format", help=f"{FORMATS}; by default the suffix of the output tells.")
-@click.option(
-    "--format-in", help="What standard input holds: csv, xlsx, html, …; by default its content tells."
-)
+@click.option("--format-in", help="What standard input holds: csv, xlsx, html, …; by default its content tells.")
 @mapping_option
-@click.option(
-    "--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with."
-)
+@click.option("--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with.")
 @workers_option
 @scheduler_option
 @parts_option
@@ -114,9 +110,7 @@ def convert(
 @kg_option
 @mapping_option
 @click.option("--base", help="The IRI that generated IRIs begin with; kept from the last build.")
-@click.option(
-    "--embedding", default="minilm", show_default=True, help="The model of the search index, or none."
-)
+@click.option("--embedding", default="minilm", show_default=True, help="The model of the search index, or none.")
 @workers_option
 @scheduler_option
 @parts_option
@@ -195,9 +189,7 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
 @click.argument("query", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
 @kg_option
-@click.option(
-    "-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]"
-)
+@click.option("-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]")
 @defuse_option
 def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None, defuse: bool) -> None:
     """Query a graph in SPARQL.

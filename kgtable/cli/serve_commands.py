@@ -61,9 +61,7 @@ kg_option_or_folder = click.option(
     show_default=True,
     help="What queries see outside GRAPH: every table, or the description alone.",
 )
-@click.option(
-    "--cors", multiple=True, metavar="ORIGIN", help="A web origin that may call this server; * for all."
-)
+@click.option("--cors", multiple=True, metavar="ORIGIN", help="A web origin that may call this server; * for all.")
 @allow_hosts_option
 @click.option(
     "--allow-service",
@@ -72,9 +70,7 @@ kg_option_or_folder = click.option(
     metavar="IRI",
     help="An endpoint that SERVICE may ask.",
 )
-@click.option(
-    "--allow-load", "allow_loads", multiple=True, metavar="IRI", help="A document that LOAD may fetch."
-)
+@click.option("--allow-load", "allow_loads", multiple=True, metavar="IRI", help="A document that LOAD may fetch.")
 @click.option(
     "--timeout",
     default=30.0,
@@ -90,9 +86,7 @@ kg_option_or_folder = click.option(
     type=click.IntRange(64),
     help="MiB a query or write may use.",
 )
-@click.option(
-    "--result-size", default=1_024, show_default=True, type=click.IntRange(1), help="MiB a result may have."
-)
+@click.option("--result-size", default=1_024, show_default=True, type=click.IntRange(1), help="MiB a result may have.")
 @click.option(
     "--workers",
     type=click.IntRange(1),
@@ -121,9 +115,7 @@ kg_option_or_folder = click.option(
     show_default=True,
     help="For FOLDER: the model of the search index, or none.",
 )
-@click.option(
-    "--browser/--no-browser", default=None, help="Open a browser; by default for FOLDER, on a terminal."
-)
+@click.option("--browser/--no-browser", default=None, help="Open a browser; by default for FOLDER, on a terminal.")
 def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | None, **options: Any) -> None:
     """Serve a graph: SPARQL endpoint, web pages and HTTP API.
 
@@ -184,9 +176,7 @@ def _paths(folder: Path, place: Path) -> list[Path]:
 @kg_option
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of one client on stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http, the address to listen on.")
-@click.option(
-    "--port", default=7879, show_default=True, type=click.IntRange(0, 65_535), help="With --http; 0 for any."
-)
+@click.option("--port", default=7879, show_default=True, type=click.IntRange(0, 65_535), help="With --http; 0 for any.")
 @click.option(
     "--token",
     envvar="KGTABLE_TOKEN",
@@ -221,9 +211,7 @@ def mcp(
         asyncio.run(serve_stdio(kg, timeout=timeout))
         return
     say = partial(click.echo, err=True)
-    asyncio.run(
-        serve_http(kg, host=host, port=port, token=token, allow_hosts=allow_hosts, timeout=timeout, say=say)
-    )
+    asyncio.run(serve_http(kg, host=host, port=port, token=token, allow_hosts=allow_hosts, timeout=timeout, say=say))
 
 
 COMMANDS = (serve, mcp)

@@ -156,9 +156,7 @@ def _reliability(run: Run) -> Iterator[str]:
             if confidence is not None and (record.answer or {}).get("text"):
                 bins.setdefault(min(int(10 * confidence), 9), []).append(record.scores["match"])
         if bins:
-            series[system.name] = [
-                (10 * number + 5, sum(right) / len(right)) for number, right in sorted(bins.items())
-            ]
+            series[system.name] = [(10 * number + 5, sum(right) / len(right)) for number, right in sorted(bins.items())]
     if series:
         ideal = [(10 * number + 5, (10 * number + 5) / 100) for number in range(10)]
         yield line_chart("Share of right answers by confidence in percent", {**series, "calibrated": ideal})
@@ -232,9 +230,7 @@ def _questions(run: Run) -> list[dict[str, Any]]:
 def _found(record: Record) -> dict[str, Any]:
     prompt = record.prompt
     if len(prompt) > PROMPT_SHOWN:
-        prompt = (
-            f"{prompt[:PROMPT_SHOWN]}\n… {len(prompt) - PROMPT_SHOWN:,} more characters are left out here"
-        )
+        prompt = f"{prompt[:PROMPT_SHOWN]}\n… {len(prompt) - PROMPT_SHOWN:,} more characters are left out here"
     kept = ("no_table", "recall@10", "match")
     return {
         "system": record.system,
@@ -280,9 +276,7 @@ def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) ->
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
         for x, value in points:
             about = f"<title>{escape(name)}, {x:,}: {value:.3f}</title>"
-            parts.append(
-                f'<circle cx="{across[x]:.1f}" cy="{_y(value):.1f}" r="3" fill="{colour}">{about}</circle>'
-            )
+            parts.append(f'<circle cx="{across[x]:.1f}" cy="{_y(value):.1f}" r="3" fill="{colour}">{about}</circle>')
         legend.append(f'<span><i style="background:{colour}"></i>{escape(name)}</span>')
     return _figure(title, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
 

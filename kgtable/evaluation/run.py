@@ -134,17 +134,13 @@ class Stages:
         if not system.retrieves:
             return found
         with work.stage("retrieval"):
-            found = self._found(
-                system, question, question.tables if self._of_gold(system, question) else None
-            )
+            found = self._found(system, question, question.tables if self._of_gold(system, question) else None)
         if self._of_gold(system, question) and work.reached("retrieval"):
             with work.stage("tables"):
                 found = replace(found, tables=self._picked(system, question))
         for trace, stage in REFUSED.items():
             if trace in found.trace:
-                work.failures.append(
-                    Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE])
-                )
+                work.failures.append(Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE]))
         work.scores |= retrieval_scores(question, found, self._plan.k)
         work.ranked = [table.table for table in found.tables[: CUTOFFS[-1]]]
         if isinstance(found, ShownRetrieval):
@@ -164,9 +160,7 @@ class Stages:
         choice = Choice(system.format, system.embedding)
         return self._kg.retrievers.get(system.method, choice, self._guides.get(system.name))
 
-    def _found(
-        self, system: System, question: BenchmarkQuestion, tables: Sequence[str] | None = None
-    ) -> Retrieval:
+    def _found(self, system: System, question: BenchmarkQuestion, tables: Sequence[str] | None = None) -> Retrieval:
         """What the system finds, in all tables or in these."""
         return self._kg.retrieve(
             question.text,
@@ -235,11 +229,7 @@ class Stages:
     def _verdict(self, work: _Work, text: str) -> str:
         assert self._judge is not None
         question = work.question
-        gold = (
-            ("true" if question.extra["label"] else "false",)
-            if "label" in question.extra
-            else question.answers
-        )
+        gold = ("true" if question.extra["label"] else "false",) if "label" in question.extra else question.answers
         request = judge_request(asked(question), gold, str(question.extra.get("scale") or ""), text)
         return str((self._judge.complete(request).data or {})["verdict"])
 

@@ -32,9 +32,7 @@ from kgtable.values.text import normal_form
 QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'", "“": '"', "”": '"'})
 DASHES = re.compile("[‐‑‒–—−]")
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?")
-PRINTED = re.compile(
-    r"^[^\w.+-]*([-+]?)[^\w.+-]*((?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(%?)\D*$", re.IGNORECASE
-)
+PRINTED = re.compile(r"^[^\w.+-]*([-+]?)[^\w.+-]*((?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(%?)\D*$", re.IGNORECASE)
 DATE = re.compile(r"^(\s*\d+\s*|xx(?:xx)?)-(\s*\d+\s*|xx)-(\s*\d+\s*|xx)$")
 GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 LONGEST = 100
@@ -236,9 +234,7 @@ def all_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
     return float(bool(gold) and set(gold) <= set(found[:k]))
 
 
-def table_scores(
-    question: BenchmarkQuestion, found: Sequence[str], cutoffs: Sequence[int]
-) -> dict[str, float]:
+def table_scores(question: BenchmarkQuestion, found: Sequence[str], cutoffs: Sequence[int]) -> dict[str, float]:
     """Recall, precision, `any` and `all` at each cutoff.
 
     With `any_of`, one gold table is full recall.
@@ -253,9 +249,7 @@ def table_scores(
     return scores
 
 
-def cell_scores(
-    question: BenchmarkQuestion, found: Sequence[CellPlace], budgets: Sequence[int]
-) -> dict[str, float]:
+def cell_scores(question: BenchmarkQuestion, found: Sequence[CellPlace], budgets: Sequence[int]) -> dict[str, float]:
     """Share of the gold cells among the first triples, for each budget of triples.
 
     >>> question = BenchmarkQuestion("q", "?", cells=(("t", 1, 0), ("t", 1, 2)))
@@ -265,8 +259,7 @@ def cell_scores(
     ranks = {cell: rank for rank, cell in reversed(list(enumerate(found)))}
     wanted = set(question.cells)
     return {
-        f"cells@{budget}": sum(ranks.get(cell, budget) < budget for cell in wanted) / len(wanted)
-        for budget in budgets
+        f"cells@{budget}": sum(ranks.get(cell, budget) < budget for cell in wanted) / len(wanted) for budget in budgets
     }
 
 
@@ -288,9 +281,7 @@ def ranking_scores(
         raise MissingExtraError("Evaluation", "eval") from None
     names = {ir_measures.RR: "mrr", ir_measures.nDCG @ NDCG_AT: f"ndcg@{NDCG_AT}"}
     judged = [question for question in questions if question.tables]
-    gold = [
-        ir_measures.Qrel(question.id, table, 1) for question in judged for table in sorted({*question.tables})
-    ]
+    gold = [ir_measures.Qrel(question.id, table, 1) for question in judged for table in sorted({*question.tables})]
     run = [
         ir_measures.ScoredDoc(question.id, table, -float(rank))
         for question in judged
@@ -410,9 +401,7 @@ def _numeric(text: str, value: str | None, gold: Sequence[str], scale: str) -> b
         return False
     if len(gold) == 1 and value is not None and numbers_match(value, gold[0], scale):
         return True
-    return any(
-        len(parts) == len(gold) and _all_matched(parts, gold, scale) for parts in readings(text, len(gold))
-    )
+    return any(len(parts) == len(gold) and _all_matched(parts, gold, scale) for parts in readings(text, len(gold)))
 
 
 def _all_matched(parts: Sequence[str], gold: Sequence[str], scale: str) -> bool:

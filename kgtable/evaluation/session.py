@@ -115,9 +115,7 @@ def evaluate(
         return execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
 
 
-def _prompts(
-    kg: KnowledgeGraph, plan: RunPlan, settings: Settings
-) -> Callable[[System, LLM | None], Answerer]:
+def _prompts(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Callable[[System, LLM | None], Answerer]:
     """What makes the answerer of a system with a model, or with none."""
     source = TableReader(kg.store, kg.names)
 

@@ -213,9 +213,7 @@ def records_of(result: Mapping[str, Any], system: str | None = None) -> tuple[st
         name: str = system if system is not None and system in systems else next(iter(systems))
         return name, [Record(name, item["id"], scores=item["scores"]) for item in systems[name]]
     except (KeyError, TypeError, StopIteration) as error:
-        raise UsageError(
-            "This is not a result of kgtable eval.", hint="Give a file written by --json."
-        ) from error
+        raise UsageError("This is not a result of kgtable eval.", hint="Give a file written by --json.") from error
 
 
 def _question_json(record: Record) -> dict[str, Any]:
@@ -341,9 +339,7 @@ def size_lines(records: Sequence[Record]) -> Iterator[str]:
             ranges.setdefault((record.size["cells"].bit_length() - 1) // 2, []).append(record)
     for _, within in sorted(ranges.items()):
         cells = [record.size["cells"] for record in within]
-        figures = [
-            f"{min(cells):,} to {max(cells):,} cells" if min(cells) < max(cells) else f"{cells[0]:,} cells"
-        ]
+        figures = [f"{min(cells):,} to {max(cells):,} cells" if min(cells) < max(cells) else f"{cells[0]:,} cells"]
         for name, label in (("tokens", "prompt tokens"), ("encoded", "texts encoded")):
             values = [record.size[name] for record in within if name in record.size]
             if values:

@@ -84,14 +84,10 @@ class QuantityForms:
             form = self._forms[alike] = _form(alike)
         return form
 
-    def filled(
-        self, number: Number, quantity: Quantity, text: str, column: int, period: str | None
-    ) -> FilledBlock:
+    def filled(self, number: Number, quantity: Quantity, text: str, column: int, period: str | None) -> FilledBlock:
         """The statements of one quantity."""
         value = number.value
-        reading = Reading(
-            quantity.unit, quantity.scale, quantity.unit_from, quantity.scale_from, quantity.denominator
-        )
+        reading = Reading(quantity.unit, quantity.scale, quantity.unit_from, quantity.scale_from, quantity.denominator)
         note = "POSITIVE" if value > 0 else "NEGATIVE" if value else "ZERO"
         is_range = quantity.upper is not None
         form = self.form(Alike(column, reading, note, period, is_range, number.approximate, number.marks))
@@ -212,9 +208,7 @@ class CellShaper:
         self._contexts: dict[RowContext, int] = {}
         self._forms = QuantityForms()
         self._forms_age = 0
-        self._chosen: list[dict[tuple[int, str | None, str], tuple[BlockForm, int]]] = [
-            {} for _ in range(width)
-        ]
+        self._chosen: list[dict[tuple[int, str | None, str], tuple[BlockForm, int]]] = [{} for _ in range(width)]
 
     def add(self, index: int, row: Row, label: str, pairs: list[Pair]) -> list[Block]:
         """Adds a pair for each cell to those of its row; gives the blocks of cells with more to say."""

@@ -53,9 +53,7 @@ class DocumentShape:
         names: the dataset's namespaces.
     """
 
-    def __init__(
-        self, id: str, path: str, text: DocumentText, tables: Sequence[str], names: Namespaces
-    ) -> None:
+    def __init__(self, id: str, path: str, text: DocumentText, tables: Sequence[str], names: Namespaces) -> None:
         self._id, self._path, self._text = id, path, text
         self._tables, self._names = tables, names
         self._iri = names.document_iri(id)
@@ -200,8 +198,7 @@ def read_document(store: TripleStore, id: str, names: Namespaces) -> StoredDocum
 def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
     """The ids of all documents in a store, sorted."""
     query = (
-        f"SELECT DISTINCT ?id WHERE {{ GRAPH ?document {{ ?document a <{KGT}Document> ; "
-        f"<{DCTERMS}identifier> ?id }} }}"
+        f"SELECT DISTINCT ?id WHERE {{ GRAPH ?document {{ ?document a <{KGT}Document> ; <{DCTERMS}identifier> ?id }} }}"
     )
     solutions = store.query(query)
     assert isinstance(solutions, ox.QuerySolutions)

@@ -139,9 +139,7 @@ def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | b
         return to_graph(results, prefixes)
 
 
-def to_text(
-    results: Results, format: ResultFormat | None, prefixes: Mapping[str, str], *, defuse: bool = False
-) -> str:
+def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str], *, defuse: bool = False) -> str:
     """The results as text that ends with a newline; without a format as a table, or Turtle for triples.
 
     With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe in CSV.
@@ -216,6 +214,4 @@ def _aligned(rows: list[list[str]]) -> Iterator[str]:
 def _width(text: str) -> int:
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

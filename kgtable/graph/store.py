@@ -150,9 +150,7 @@ class EmbeddedStore:
         except (OSError, RuntimeError) as error:
             if type(error) not in (OSError, RuntimeError):  # such as a RecursionError: not of Oxigraph
                 raise
-            raise DamagedGraphError(
-                f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN
-            ) from error
+            raise DamagedGraphError(f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN) from error
 
     def close(self) -> None:
         """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
@@ -414,9 +412,7 @@ def was_only_read(store: Path) -> bool:
     """
     known = recorded(store)
     try:
-        return bool(known) and all(
-            entry.name in known for entry in store.iterdir() if _is_essential(entry.name)
-        )
+        return bool(known) and all(entry.name in known for entry in store.iterdir() if _is_essential(entry.name))
     except OSError:
         return False
 
@@ -435,9 +431,7 @@ def _was_written_to(store: Path, state: Collection[str]) -> bool:
         current = (store / "CURRENT").read_bytes().strip()
     except FileNotFoundError:
         return False
-    return (
-        current.startswith(b"MANIFEST-") and b"/" not in current and (store / os.fsdecode(current)).exists()
-    )
+    return current.startswith(b"MANIFEST-") and b"/" not in current and (store / os.fsdecode(current)).exists()
 
 
 def _size(file: Path) -> int:

@@ -193,9 +193,7 @@ class TableStatements:
             )
             rows = tuple(self._content_rows())
             around = (*context.before, *context.after, *context.paragraphs)
-            return TableContent(
-                self.id, context.title, context.caption, context.heading, around, columns, rows
-            )
+            return TableContent(self.id, context.title, context.caption, context.heading, around, columns, rows)
 
     @cached_property
     def _of_table(self) -> NodeStatements:
@@ -215,8 +213,7 @@ class TableStatements:
         if self._frame is not None:
             return self._frame.predicates
         return tuple(
-            str(self._nodes[f"{self.iri}/column/{index}"][f"{KGT}predicate"][0].value)
-            for index in range(self._width)
+            str(self._nodes[f"{self.iri}/column/{index}"][f"{KGT}predicate"][0].value) for index in range(self._width)
         )
 
     @cached_property
@@ -293,9 +290,7 @@ class TableStatements:
             if found:
                 yield ContentRow(index, is_header, _label(node), _label(parent), tuple(sorted(found.items())))
 
-    def _cell_contents(
-        self, index: int, node: NodeStatements, *, is_header: bool
-    ) -> Iterator[tuple[int, CellContent]]:
+    def _cell_contents(self, index: int, node: NodeStatements, *, is_header: bool) -> Iterator[tuple[int, CellContent]]:
         if is_header:
             for column in range(self._width if f"{KGT}width" not in node else _integer(node, "width")):
                 text = _text(self._cell(index, column), "text")
@@ -311,9 +306,7 @@ class TableStatements:
 
     def _structure(self) -> Structure:
         parents = {
-            index: parent
-            for index, node in sorted(self._rows.items())
-            if (parent := self._parent(node)) is not None
+            index: parent for index, node in sorted(self._rows.items()) if (parent := self._parent(node)) is not None
         }
         kinds: dict[str, set[int]] = defaultdict(set)
         for index, node in self._rows.items():

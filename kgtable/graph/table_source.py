@@ -198,9 +198,7 @@ class TableReader:
         """The table without the rows of its body that are no groups; which of them are totals and notes is known."""
         table = self.frame(id).table
         kinds: dict[str, set[int]] = defaultdict(set)
-        for found in self._solutions(
-            with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])
-        ):
+        for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
         structure = replace(
             table.structure, totals=frozenset(kinds["TotalRow"]), footnotes=frozenset(kinds["FootnoteRow"])
@@ -268,9 +266,7 @@ class TableReader:
         rows = dict.fromkeys((self._graph(id), self.names.row_iri(id, row)) for id, row, _ in cells)
         return [_described(part) for part in _parts(rows)]
 
-    def _keep(
-        self, kept: OrderedDict[_Key, _Found], key: _Key, most: int, read: Callable[[], _Found]
-    ) -> _Found:
+    def _keep(self, kept: OrderedDict[_Key, _Found], key: _Key, most: int, read: Callable[[], _Found]) -> _Found:
         with self._lock:
             if key in kept:
                 kept.move_to_end(key)

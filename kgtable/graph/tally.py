@@ -102,6 +102,4 @@ def _nested(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def _unnested(content: Mapping[str, Mapping[str, int]]) -> Counter[tuple[str, str]]:
-    return Counter(
-        {(name, source): count for name, sources in content.items() for source, count in sources.items()}
-    )
+    return Counter({(name, source): count for name, sources in content.items() for source, count in sources.items()})

@@ -113,8 +113,7 @@ class ValidationReport:
             "violations": self.count,
             "nodes": self.nodes,
             "listed": [
-                {name: getattr(violation, name) for name in Violation.__slots__}
-                for violation in self.violations
+                {name: getattr(violation, name) for name in Violation.__slots__} for violation in self.violations
             ],
         }
 
@@ -198,9 +197,7 @@ def _read_only(directory: Path) -> Store:
 def _load(store: Store, path: Path) -> None:
     format_ = RdfFormat.from_extension(path.suffix.lstrip(".").lower())
     if format_ is None:
-        raise GraphError(
-            f"{path}: the suffix names no RDF format.", hint="Use .ttl, .trig, .nt, .nq, .jsonld or .rdf."
-        )
+        raise GraphError(f"{path}: the suffix names no RDF format.", hint="Use .ttl, .trig, .nt, .nq, .jsonld or .rdf.")
     try:
         store.bulk_load(path=str(path), format=format_)
     except SyntaxError as error:
@@ -253,9 +250,7 @@ def _typed_nodes(store: Store, vision: ShapeVision) -> Iterator[_Seen]:
     properties = vision.properties
     for graph in (DefaultGraph(), *sorted(store.named_graphs(), key=str)):
         classes_of = _classes_in(store, graph)
-        for subject, quads in groupby(
-            store.quads_for_pattern(None, None, None, graph), lambda quad: quad.subject
-        ):
+        for subject, quads in groupby(store.quads_for_pattern(None, None, None, graph), lambda quad: quad.subject):
             values = [(iri, quad.object) for quad in quads if (iri := quad.predicate.value) in properties]
             if any(iri == RDF_TYPE for iri, _ in values):
                 yield _Seen(graph, subject, values, classes_of)
@@ -271,11 +266,7 @@ def _classes_in(store: Store, graph: GraphName) -> Callable[[ShapeTerm], tuple[s
         found = remembered.get(node)
         if found is None:
             stated = {str(quad.object)[1:-1] for quad in store.quads_for_pattern(node, _TYPE, None, graph)}
-            if (
-                isinstance(node, NamedNode)
-                and node.value.startswith(UNIT)
-                and node.value[len(UNIT) :] in units()
-            ):
+            if isinstance(node, NamedNode) and node.value.startswith(UNIT) and node.value[len(UNIT) :] in units():
                 stated.add(f"{QUDT}Unit")
             if len(remembered) > _MOST_REMEMBERED:
                 remembered.clear()

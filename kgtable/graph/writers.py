@@ -373,9 +373,7 @@ def writer_for(format: Format, names: Namespaces) -> RdfWriter:
             return LineWriter(with_graphs=format is Format.NQUADS)
 
 
-def whole_document(
-    format: Format, names: Namespaces, graphs: Iterable[tuple[Term | None, Blocks]]
-) -> Iterator[str]:
+def whole_document(format: Format, names: Namespaces, graphs: Iterable[tuple[Term | None, Blocks]]) -> Iterator[str]:
     """A document of graphs with their names (None for the default graph), piece by piece."""
     writer = writer_for(format, names)
     yield writer.start()

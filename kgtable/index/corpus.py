@@ -326,9 +326,7 @@ class TableColumns:
         codes = np.full(len(self.rows), -1, dtype=np.int32)
         printed = self._corpus.printed_cells
         # Cells of one text mostly are the same in all; these are told from their bytes.
-        _, first, number = np.unique(
-            self._corpus.places.cell_text[cells], return_index=True, return_inverse=True
-        )
+        _, first, number = np.unique(self._corpus.places.cell_text[cells], return_index=True, return_inverse=True)
         contents = [printed.piece(cell) for cell in cells[first].tolist()]
         known: dict[bytes, int] = {}
         others = np.flatnonzero(~printed.equal(cells, cells[first][number]))

@@ -127,9 +127,7 @@ class CorpusAssembly:
             return content
         columns = tuple(
             (
-                _beside_printed(name, self._inferred.used(content.id, at))
-                if is_missing_header(name)
-                else name,
+                _beside_printed(name, self._inferred.used(content.id, at)) if is_missing_header(name) else name,
                 iri,
             )
             for at, (name, iri) in enumerate(content.columns)
@@ -171,9 +169,7 @@ class CorpusAssembly:
             of_texts.add(terms(text))
             dated[number] = _YEAR.search(text) is not None
         term_place = _write_sorted(self._terms, folder / "terms")
-        text_terms, named, around = (
-            lists.renumbered(term_place) for lists in (of_texts, self._named, self._around)
-        )
+        text_terms, named, around = (lists.renumbered(term_place) for lists in (of_texts, self._named, self._around))
         counts = count_terms(places, text_terms, named, around)
         lexical = _array(self._lexical).reshape(-1, 2)
         lists = text_terms, named, around

@@ -163,9 +163,7 @@ class CorpusUpdate:
             found = self._sources[of].corpus.places
             tables = slice(start, start + last - first)
             rows = slice(int(found.table_row_start[tables.start]), int(found.table_row_start[tables.stop]))
-            columns = slice(
-                int(found.table_column_start[tables.start]), int(found.table_column_start[tables.stop])
-            )
+            columns = slice(int(found.table_column_start[tables.start]), int(found.table_column_start[tables.stop]))
             cells = slice(int(found.row_cell_start[rows.start]), int(found.row_cell_start[rows.stop]))
             yield _Run(of, tables, rows, columns, cells, table, row, column, cell)
             table += last - first
@@ -222,9 +220,7 @@ class CorpusUpdate:
         names = ("cell_text", "row_label", "row_group_label", "column_name")
         numbers = [part for name in names for part in self._slices(name, of)]
         parts = self._sources[of].parts
-        numbers += [
-            parts.lexical_text[self._lexical_slice(run)] for run in self._table_runs if run.source == of
-        ]
+        numbers += [parts.lexical_text[self._lexical_slice(run)] for run in self._table_runs if run.source == of]
         return self._used(of, len(self._sources[of].corpus.texts), numbers)
 
     def _lexical_slice(self, run: _Run) -> slice:
@@ -255,12 +251,8 @@ class CorpusUpdate:
                 writer.add_run(getattr(held, name), place.start, place.stop)
             writer.close()
 
-    def _places(
-        self, texts: tuple[IntArray, IntArray], predicates: tuple[IntArray, IntArray], kin: IntArray
-    ) -> Places:
-        def gathered(
-            name: str, change: Callable[[_Run, IntArray], IntArray] = lambda run, part: part
-        ) -> IntArray:
+    def _places(self, texts: tuple[IntArray, IntArray], predicates: tuple[IntArray, IntArray], kin: IntArray) -> Places:
+        def gathered(name: str, change: Callable[[_Run, IntArray], IntArray] = lambda run, part: part) -> IntArray:
             kind = name.partition("_")[0]
             parts = [
                 change(run, getattr(self._sources[run.source].corpus.places, name)[getattr(run, f"{kind}s")])
@@ -292,22 +284,16 @@ class CorpusUpdate:
             row_label=gathered("row_label", text),
             row_group_label=gathered("row_group_label", text),
             column_number=gathered("column_number"),
-            column_table=gathered(
-                "column_table", lambda run, part: part + (run.first_table - run.tables.start)
-            ),
+            column_table=gathered("column_table", lambda run, part: part + (run.first_table - run.tables.start)),
             column_name=gathered("column_name", text),
             column_predicate=gathered("column_predicate", lambda run, part: predicates[run.source][part]),
             column_is_numeric=gathered("column_is_numeric").astype(np.bool_, copy=False),
             cell_row=gathered("cell_row", lambda run, part: part + (run.first_row - run.rows.start)),
-            cell_column=gathered(
-                "cell_column", lambda run, part: part + (run.first_column - run.columns.start)
-            ),
+            cell_column=gathered("cell_column", lambda run, part: part + (run.first_column - run.columns.start)),
             cell_text=gathered("cell_text", text),
         )
 
-    def _joined(
-        self, name: str, source: IntArray, at: IntArray, terms: tuple[IntArray, IntArray]
-    ) -> Postings:
+    def _joined(self, name: str, source: IntArray, at: IntArray, terms: tuple[IntArray, IntArray]) -> Postings:
         """Lists of terms of texts or tables: of each the one that it has in its source."""
         lists: list[Postings] = [getattr(found.parts, name) for found in self._sources]
         lengths = np.zeros(len(at), dtype=np.int64)

@@ -155,9 +155,7 @@ class HostedModel:
         self._cache = cache
         make_private(cache)
         with closing(self._open()) as database, database:
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)"
-            )
+            database.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)")
         self._dimension = 0
 
     @classmethod

@@ -99,9 +99,7 @@ def build_index(
 
         def inferred(profiles: TableProfiles) -> list[InferredName]:
             heads = profiles.heads
-            return infer(
-                profiles, [units.get((heads[c.table].id, c.index), "") for c in profiles.columns], embed
-            )
+            return infer(profiles, [units.get((heads[c.table].id, c.index), "") for c in profiles.columns], embed)
 
         name = "none" if embedder is None else embedder.name
         about = {} if previous is None else read_about(previous)
@@ -256,16 +254,12 @@ def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
         name = names.at(head.id, column)
         return name.name if name is not None and name.basis in ("user", "model") else ""
 
-    headers = (
-        text if not is_missing_header(text) else given(at) or text for at, text in enumerate(head.names)
-    )
+    headers = (text if not is_missing_header(text) else given(at) or text for at, text in enumerate(head.names))
     title = given(None) if is_missing_title(head.title, head.id) else ""
     return replace(head, title=title or head.title, names=tuple(headers))
 
 
-def _write_about(
-    folder: Path, asked: str, embedding: str, tables: int, state: str | None, drift: int = 0
-) -> None:
+def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None, drift: int = 0) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
     about["made_by"] = index_version()
     if drift:
@@ -317,9 +311,7 @@ def _check_small(folder: Path, concerns: Callable[[str], bool]) -> None:
 
 
 def _damage_error(folder: Path, name: str) -> VocabularyIndexError:
-    return VocabularyIndexError(
-        f"The index in {folder} is missing or damaged ({name}).", hint="Build the graph again."
-    )
+    return VocabularyIndexError(f"The index in {folder} is missing or damaged ({name}).", hint="Build the graph again.")
 
 
 @contextmanager
@@ -381,9 +373,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     try:
         about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise VocabularyIndexError(
-            f"There is no index in {folder}.", hint="Build the graph again."
-        ) from error
+        raise VocabularyIndexError(f"There is no index in {folder}.", hint="Build the graph again.") from error
     if not isinstance(about, dict) or about.get("version") != VERSION:
         raise VocabularyIndexError(
             f"The index in {folder} was made by another version of kgtable.", hint="Build the graph again."
@@ -416,9 +406,7 @@ def write_vectors(
     }
     for kind, found in kinds.items():
         texts = [(number, corpus.texts[number]) for number in found[found != NONE].tolist()]
-        worded = [
-            (number, text) for number, text in texts if kind == "predicates" or not _NUMERAL.fullmatch(text)
-        ]
+        worded = [(number, text) for number, text in texts if kind == "predicates" or not _NUMERAL.fullmatch(text)]
         numbers: IntArray = np.array([number for number, _ in worded], dtype=np.int64)
         vectors.write_vocabulary(cache, kind, [text for _, text in worded], numbers, folder)
 

@@ -179,9 +179,7 @@ def write_grams(texts: Sequence[str], folder: Path) -> None:
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
     np.save(folder / "grams.keys.npy", np.concatenate(keys), allow_pickle=False)
     np.save(folder / "grams.starts.npy", starts, allow_pickle=False)
-    items = np.lib.format.open_memmap(
-        folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(starts[-1]),)
-    )
+    items = np.lib.format.open_memmap(folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
     free = starts[:-1].copy()
     before = 0
     for length, found in enumerate(keys, 1):
@@ -222,9 +220,7 @@ def update_grams(previous: Path, folder: Path, places: IntArray, added: Added) -
     total = np.concatenate([[0], np.cumsum(counts[filled])]).astype(np.int64)
     np.save(folder / "grams.keys.npy", new_keys[filled], allow_pickle=False)
     np.save(folder / "grams.starts.npy", total, allow_pickle=False)
-    out = np.lib.format.open_memmap(
-        folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(total[-1]),)
-    )
+    out = np.lib.format.open_memmap(folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(total[-1]),))
     written = 0
     for start in range(0, max(len(items), 1), GRAMS_AT_ONCE):
         end = start + GRAMS_AT_ONCE
@@ -248,11 +244,7 @@ class Added(NamedTuple):
 
 def _grams_added(added: Added) -> tuple[IntArray, IntArray, IntArray]:
     """Grams of the texts, rising, the number of the text of each, and how many of the earlier texts come before it."""
-    found = [
-        (gram, owner)
-        for length in range(1, LONGEST_GRAM + 1)
-        for gram, owner in _grams_of(added.texts, length)
-    ]
+    found = [(gram, owner) for length in range(1, LONGEST_GRAM + 1) for gram, owner in _grams_of(added.texts, length)]
     empty = np.zeros(0, dtype=np.int64)
     gram = np.concatenate([empty, *(gram for gram, _ in found)])
     owner = np.concatenate([empty, *(owner for _, owner in found)])
@@ -261,14 +253,10 @@ def _grams_added(added: Added) -> tuple[IntArray, IntArray, IntArray]:
     return gram, added.numbers[owner], added.before[owner]
 
 
-def _insertions(
-    keys: IntArray, starts: IntArray, items: IntArray, grams: IntArray, before: IntArray
-) -> IntArray:
+def _insertions(keys: IntArray, starts: IntArray, items: IntArray, grams: IntArray, before: IntArray) -> IntArray:
     """Where among the items each of the grams goes, whose text comes after so many of the earlier texts."""
     found = np.zeros(len(grams), dtype=np.int64)
-    bounds = (
-        [*np.flatnonzero(np.r_[True, grams[1:] != grams[:-1]]).tolist(), len(grams)] if len(grams) else [0]
-    )
+    bounds = [*np.flatnonzero(np.r_[True, grams[1:] != grams[:-1]]).tolist(), len(grams)] if len(grams) else [0]
     places = np.searchsorted(keys, grams[bounds[:-1]]).tolist()
     for first, last, place in zip(bounds[:-1], bounds[1:], places, strict=True):
         if place < len(keys) and keys[place] == grams[first]:

@@ -72,9 +72,7 @@ class VectorCache:
 
         The shapes are (n, dimension) and (n, 16).
         """
-        keys = [
-            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
-        ]
+        keys = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
         shape = len(keys), self._embedder.dimension
         if not keys:
             np.save(path, np.zeros(shape, dtype=np.float32), allow_pickle=False)
@@ -145,8 +143,7 @@ class Vectors:
         """The vectors in an index folder, memory-mapped."""
         with index_errors(f"The vectors in {folder} are missing or damaged"):
             indexes = {
-                kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
-                for kind in KINDS
+                kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC) for kind in KINDS
             }
             return cls(
                 tables=mapped(folder / "vectors.tables.npy"),
@@ -154,9 +151,7 @@ class Vectors:
                 texts={kind: mapped(folder / f"vectors.{kind}.texts.npy") for kind in KINDS},
                 _indexes=indexes,
                 _exact={
-                    kind: mapped(folder / f"vectors.{kind}.npy")
-                    for kind, index in indexes.items()
-                    if _is_coarse(index)
+                    kind: mapped(folder / f"vectors.{kind}.npy") for kind, index in indexes.items() if _is_coarse(index)
                 },
             )
 
@@ -229,9 +224,7 @@ def keep_missing(previous: Path, folder: Path) -> None:
                 shutil.copyfile(previous / file, folder / file)
 
 
-def write_vocabulary(
-    cache: VectorCache, kind: str, texts: Sequence[str], text_ids: IntArray, folder: Path
-) -> None:
+def write_vocabulary(cache: VectorCache, kind: str, texts: Sequence[str], text_ids: IntArray, folder: Path) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
     vectors, keys = cache.embed(texts, folder / f"vectors.{kind}.npy")
     faiss.write_index(_faiss_index(vectors), str(folder / f"vectors.{kind}.faiss"))

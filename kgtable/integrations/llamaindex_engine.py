@@ -53,9 +53,7 @@ class LlamaIndexQueryEngine(BaseQueryEngine):
     `kgtable.KnowledgeGraph.ask`.
     """
 
-    def __init__(
-        self, graph: KnowledgeGraph, callback_manager: CallbackManager | None = None, **options: Any
-    ) -> None:
+    def __init__(self, graph: KnowledgeGraph, callback_manager: CallbackManager | None = None, **options: Any) -> None:
         super().__init__(callback_manager)
         self._graph, self._options = graph, options
 
@@ -70,9 +68,7 @@ class LlamaIndexQueryEngine(BaseQueryEngine):
 
 
 def _node(table: RetrievedTable) -> NodeWithScore:
-    return NodeWithScore(
-        node=_text_node(table.iri, table.text, table.metadata(), ("title",)), score=table.score
-    )
+    return NodeWithScore(node=_text_node(table.iri, table.text, table.metadata(), ("title",)), score=table.score)
 
 
 def _response(answer: Answer) -> Response:

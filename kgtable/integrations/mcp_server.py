@@ -68,9 +68,7 @@ PATH = "/mcp"
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _RESULTS = "application/sparql-results+json, text/turtle;q=0.5"
-_READ_ONLY = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+_READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usage", "timings_ms"})
 """What the page is told beside an answer, and a model has no use for."""
 
@@ -80,9 +78,7 @@ AskedQuestion = Annotated[
 ]
 ChosenMethod = Annotated[
     str,
-    Field(
-        pattern=r"^[a-z0-9-]+$", max_length=100, description="The retrieval method; the default is hybrid."
-    ),
+    Field(pattern=r"^[a-z0-9-]+$", max_length=100, description="The retrieval method; the default is hybrid."),
 ]
 GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
 GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the grid, from 0.")]
@@ -118,8 +114,7 @@ class GraphTools:
         self,
         question: AskedQuestion,
         method: ChosenMethod | None = None,
-        k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to retrieve.")]
-        | None = None,
+        k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to retrieve.")] | None = None,
     ) -> CallToolResult:
         """Answer a question from the tables, with status, calculation and the cells that the answer rests on."""
         job: Head = {"op": "ask", "question": question.strip(), "method": method, "k": k}
@@ -155,15 +150,11 @@ class GraphTools:
         found = await self._queried(query)
         if isinstance(found, str):
             if len(found.encode("utf-8")) > MOST_TURTLE:
-                raise ToolError(
-                    f"The triples have more than {MOST_TURTLE:,} bytes: ask for fewer, with LIMIT."
-                )
+                raise ToolError(f"The triples have more than {MOST_TURTLE:,} bytes: ask for fewer, with LIMIT.")
             return _result(found, {"turtle": found}, ())
         results = _results(found, limit, self._state.view().prefixes)
         if _size(results) > MOST_TURTLE:
-            raise ToolError(
-                f"The rows have more than {MOST_TURTLE:,} bytes: ask for fewer, or for less of them."
-            )
+            raise ToolError(f"The rows have more than {MOST_TURTLE:,} bytes: ask for fewer, or for less of them.")
         return _result(results_text(results), results, ())
 
     async def _queried(self, query: str) -> dict[str, Any] | str:
@@ -294,12 +285,10 @@ def make_server(state: ServerState) -> MCPServer[Any]:
         server.add_tool(tool, annotations=_READ_ONLY)
     # Ids of tables may look like paths; they are looked up in the catalogue and never opened.
     ids = ResourceSecurity(exempt_params={"table"})
-    server.resource(
-        "kgtable://cell/{table}/{row}/{column}", name="cell", mime_type="application/json", security=ids
-    )(tools.cell_resource)
-    server.resource("kgtable://table/{table}", name="table", mime_type="text/csv", security=ids)(
-        tools.table_resource
+    server.resource("kgtable://cell/{table}/{row}/{column}", name="cell", mime_type="application/json", security=ids)(
+        tools.cell_resource
     )
+    server.resource("kgtable://table/{table}", name="table", mime_type="text/csv", security=ids)(tools.table_resource)
     server.resource("kgtable://program-schema", name="program-schema", mime_type="application/schema+json")(
         tools.program_schema
     )
@@ -352,9 +341,7 @@ async def serve_http(
     async with graph_server(directory, timeout=timeout) as server:
         with bind(settings) as listener:
             web = http_server(http_app(server, settings), settings.connections)
-            say(
-                f"kgtable serves {directory} by MCP at {address(listener).rstrip('/')}{PATH}. Ctrl+C ends it."
-            )
+            say(f"kgtable serves {directory} by MCP at {address(listener).rstrip('/')}{PATH}. Ctrl+C ends it.")
             if settings.token is not None and token is None:
                 say(f"Token: {settings.token}")
             await web.serve(sockets=[listener])
@@ -366,9 +353,7 @@ def http_app(server: MCPServer[Any], settings: ServerSettings) -> ASGIApp:
     Bodies are read here, within the server's bounds of size and time, once host and token are known.
     """
     security = _transport_security(settings)
-    app = server.streamable_http_app(
-        streamable_http_path=PATH, host=settings.host, transport_security=security
-    )
+    app = server.streamable_http_app(streamable_http_path=PATH, host=settings.host, transport_security=security)
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -45,13 +45,11 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     lines += [f"= {one_line(answer['calculation'])}"] if answer["calculation"] else []
     lines += [_citation_line(cited) for cited in answer["citations"][:MOST_SHOWN]]
     lines += [
-        f"document {beginning(cited['file'])}: {one_line(cited['words'])}"
-        for cited in answer.get("passages", ())
+        f"document {beginning(cited['file'])}: {one_line(cited['words'])}" for cited in answer.get("passages", ())
     ]
     lines += [f"note: {one_line(reason)}" for reason in answer["reasons"]]
     lines += [
-        f"also possible: {one_line(other['answer'])} ({beginning(other['table'])})"
-        for other in answer["alternatives"]
+        f"also possible: {one_line(other['answer'])} ({beginning(other['table'])})" for other in answer["alternatives"]
     ]
     return "\n".join(lines)
 
@@ -65,9 +63,7 @@ def triple_line(triple: Mapping[str, Any]) -> str:
     """A triple in a line: its cell, subject, predicate and object, and what is known of its number."""
     place = f"{identifier(triple['table'])} {spreadsheet_reference(triple['row'], triple['column'])}"
     parts = [triple["subject"], triple["predicate"].rpartition("#")[2], triple["object"]]
-    measured = [
-        f"{name}={_in_row(triple[name])}" for name in ("value", "unit", "period", "group") if triple[name]
-    ]
+    measured = [f"{name}={_in_row(triple[name])}" for name in ("value", "unit", "period", "group") if triple[name]]
     return " | ".join([place, *map(_in_row, parts), *measured])
 
 
@@ -108,9 +104,7 @@ def results_text(results: Mapping[str, Any]) -> str:
     if "boolean" in results:
         return str(results["boolean"]).lower()
     lines = [" | ".join(results["variables"])]
-    lines += [
-        " | ".join("" if value is None else one_line(value) for value in row) for row in results["rows"]
-    ]
+    lines += [" | ".join("" if value is None else one_line(value) for value in row) for row in results["rows"]]
     shown, total = len(results["rows"]), results["row_count"]
     lines.append(f"({total:,} rows)" if shown == total else f"(the first {shown:,} of {total:,} rows)")
     return "\n".join(lines)

@@ -40,9 +40,7 @@ class RdflibStore(Store):
     formula_aware = False
     transaction_aware = False
 
-    def __init__(
-        self, configuration: str | KnowledgeGraph | None = None, identifier: Identifier | None = None
-    ) -> None:
+    def __init__(self, configuration: str | KnowledgeGraph | None = None, identifier: Identifier | None = None) -> None:
         self._graph: KnowledgeGraph | None = None
         self._own = False
         self._bound: dict[str, rdflib.URIRef] = {}
@@ -247,8 +245,7 @@ def _result(found: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> Res
         rows = Result("SELECT")
         rows.vars = [Variable(name) for name in names]
         rows.bindings = [
-            {Variable(name): to_rdflib(term) for name in names if (term := row[name]) is not None}
-            for row in found
+            {Variable(name): to_rdflib(term) for name in names if (term := row[name]) is not None} for row in found
         ]
         return rows
 

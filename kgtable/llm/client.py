@@ -174,9 +174,7 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
             response.close()
             parts.become(response)
 
-    http = openai.DefaultHttpxClient(
-        follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]}
-    )
+    http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]})
     client = openai.OpenAI(**_arguments(endpoint, timeout), http_client=http)
     _forget_foreign(client, endpoint)
     return client
@@ -238,9 +236,7 @@ class _OverBudgetError(Exception):
         self.timed_out = timed_out
 
 
-def post(
-    client: openai.OpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
-) -> ModelReply | RequestFault:
+def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap, timeout: float) -> ModelReply | RequestFault:
     """Send one attempt, streamed where `tap` is open. `timeout` is for the whole reply, in seconds."""
     try:
         budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)

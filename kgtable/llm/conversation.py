@@ -105,9 +105,7 @@ class Speaker:
             error.usage = usage if usage.requests else None
             raise
 
-    def _ask(
-        self, request: Request, said: tuple[Message, ...]
-    ) -> Generator[ConversationStep, Outcome, ModelReply]:
+    def _ask(self, request: Request, said: tuple[Message, ...]) -> Generator[ConversationStep, Outcome, ModelReply]:
         """Get one reply, in as many attempts as the policy and the dialect allow."""
         attempts, dialect = 0, self.dialect
         while True:
@@ -146,9 +144,7 @@ def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
     """The object in the reply, None where none was asked for. Raises `ReplyFault` where it is unusable."""
     if reply.refusal or reply.finish == "content_filter":
         why = reply.refusal or "its content filter stopped it."
-        raise LLMReplyError(
-            f"The model refused to answer: {why[:_SHOWN]}", hint="Put the question differently."
-        )
+        raise LLMReplyError(f"The model refused to answer: {why[:_SHOWN]}", hint="Put the question differently.")
     if not reply.text.strip():
         raise ReplyFault("it is empty")
     if request.schema is None:
@@ -240,9 +236,7 @@ class StreamReader:
                 return
             piece = self.take(chunk)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            self.fault = RequestFault(
-                f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED
-            )
+            self.fault = RequestFault(f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED)
             return
         piece = self.held + piece
         # The halves of a surrogate pair may come in two chunks.

@@ -187,9 +187,7 @@ class LLM(Protocol):
         ...
 
 
-def reply_data(
-    llm: LLM, system: str, text: str, *, schema: Schema, stage: str, max_tokens: int
-) -> Mapping[str, Any]:
+def reply_data(llm: LLM, system: str, text: str, *, schema: Schema, stage: str, max_tokens: int) -> Mapping[str, Any]:
     """The object that a model replies to a system prompt and one text; empty where it gives none.
 
     `schema` is the JSON Schema of the object, `stage` the name of the step that asks. Raises a leaf of `LLMError`.

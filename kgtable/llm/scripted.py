@@ -35,9 +35,7 @@ class ScriptedLLM:
         self._make = script if callable(script) else None
         self._replies = iter(()) if callable(script) else iter(script)
         self._lock = threading.Lock()
-        self._speaker = Speaker(
-            model, ModelEndpoint("scripted:"), ChatDialect(), RetryPolicy(), lambda *_: None
-        )
+        self._speaker = Speaker(model, ModelEndpoint("scripted:"), ChatDialect(), RetryPolicy(), lambda *_: None)
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """The next reply of the script. Raises `LLMReplyError` where the script has ended."""

@@ -62,8 +62,7 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
         generated=predicate_names(columns),
         names=names,
         styles=tuple(
-            styled(style, decided[index].datatype if index in decided else None)
-            for index, style in enumerate(styles)
+            styled(style, decided[index].datatype if index in decided else None) for index, style in enumerate(styles)
         ),
         quantities=QuantityResolver(
             table,

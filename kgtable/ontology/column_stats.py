@@ -175,9 +175,7 @@ MOST_PROPOSALS: Final = 5
 """Proposals for one name, the most alike first."""
 
 _BLOCK: Final = 1024
-_SAYS_LITTLE: Final = frozenset(
-    ["total", "amount", "value", "the", "a", "an", "of", "in", "for", "and", "per"]
-)
+_SAYS_LITTLE: Final = frozenset(["total", "amount", "value", "the", "a", "an", "of", "in", "for", "and", "per"])
 _WORD = re.compile(r"[^\W\d_]+")
 _FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGNS = re.compile(r"[%‰$€£¥+<>±#Δ∆]")

@@ -46,9 +46,7 @@ def is_missing_header(text: str) -> bool:
     [True, True, True, True, True, False, False, False]
     """
     plain = " ".join(text.split())
-    return (
-        not any(sign.isalnum() or sign in "%#€$£" for sign in plain) or _NUMBERED.fullmatch(plain) is not None
-    )
+    return not any(sign.isalnum() or sign in "%#€$£" for sign in plain) or _NUMBERED.fullmatch(plain) is not None
 
 
 def is_missing_title(title: str, id: str) -> bool:

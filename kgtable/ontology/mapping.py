@@ -69,18 +69,12 @@ class UserMapping:
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
         rows = read_table_rows(path)
-        about_tables = {
-            row.values[TABLE]: decided for row in rows if (decided := row.decisions(TABLE_EDITABLE))
-        }
+        about_tables = {row.values[TABLE]: decided for row in rows if (decided := row.decisions(TABLE_EDITABLE))}
         places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
         if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
             return cls({}, about_tables, places)
         return cls(
-            {
-                row.key: decisions
-                for row in checked(read_rows(path))
-                if (decisions := row.decisions(EDITABLE))
-            },
+            {row.key: decisions for row in checked(read_rows(path)) if (decisions := row.decisions(EDITABLE))},
             about_tables,
             places,
         )
@@ -108,9 +102,7 @@ class UserMapping:
 
     def about_table(self, table_id: str) -> Mapping[str, str]:
         """What is decided about a table: field of `TABLE_EDITABLE` → text; empty where nothing is."""
-        fitting = [
-            pattern for pattern in self.tables if pattern == table_id or fnmatchcase(table_id, pattern)
-        ]
+        fitting = [pattern for pattern in self.tables if pattern == table_id or fnmatchcase(table_id, pattern)]
         found: dict[str, str] = {}
         for pattern in sorted(fitting, key=lambda pattern: (pattern == table_id, len(pattern), pattern)):
             found.update(self.tables[pattern])
@@ -147,9 +139,7 @@ class UserMapping:
         messages: list[str] = []
         for name, only_in in sorted(self.edits):
             if name not in names:
-                messages.append(
-                    f"The mapping names a column '{name}' that no table has.{_nearest(name, names)}"
-                )
+                messages.append(f"The mapping names a column '{name}' that no table has.{_nearest(name, names)}")
             for pattern in filter(None, map(str.strip, only_in.split(";"))):
                 messages += _no_table(pattern, tables)
         for pattern in sorted(self.tables):

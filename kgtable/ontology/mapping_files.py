@@ -96,12 +96,8 @@ def _found(summary: Summary) -> dict[str, str]:
     return {
         "predicate": next(iter(summary.generated)),
         "unit": _unanimous(list(summary.units)),
-        "scale": _unanimous(
-            [mark for scale in summary.scales for mark, power in SCALES.items() if power == scale]
-        ),
-        "datatype": _unanimous(
-            [_DATATYPES.get(range_, "") for range_ in summary.ranges if range_ != MISSING]
-        ),
+        "scale": _unanimous([mark for scale in summary.scales for mark, power in SCALES.items() if power == scale]),
+        "datatype": _unanimous([_DATATYPES.get(range_, "") for range_ in summary.ranges if range_ != MISSING]),
         "units found": "; ".join(f"{unit} {count}" for unit, count in summary.units.items()),
         "tables": _table_list(summary.tables),
     }
@@ -233,9 +229,7 @@ def save_mapping(
     ids = {table for summary in summaries.values() for table in summary.tables}
     unmatched = mapping.unmatched(summaries, ids)
     columns = {key: found for key, found in (inferred or {}).items() if key[0]}
-    titles = {
-        table: (found.name, found.sureness) for (name, table), found in (inferred or {}).items() if not name
-    }
+    titles = {table: (found.name, found.sureness) for (name, table), found in (inferred or {}).items() if not name}
     rows = generated_rows(summaries, mapping, proposals or {}, columns)
     lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
     about_tables = [

@@ -104,9 +104,7 @@ def _check_fields(name: str, header: Sequence[str], known: Sequence[str]) -> Non
         missing = [field for field in known if field not in header]
         near = difflib.get_close_matches(cell, missing, n=1, cutoff=NEARLY) if cell not in known else []
         if near:
-            raise MappingError(
-                f"{name}, line 1: a mapping has no column {cell!r}.", hint=f"Did you mean '{near[0]}'?"
-            )
+            raise MappingError(f"{name}, line 1: a mapping has no column {cell!r}.", hint=f"Did you mean '{near[0]}'?")
 
 
 def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[MappingRow]:
@@ -415,9 +413,7 @@ def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:
                 hint=f"Remove one of the two, or restrict one to some tables in column '{ONLY_IN}'.",
             )
         canonical = {
-            name: parse(text, row.place(name))
-            for name, parse in PARSERS.items()
-            if (text := row.values.get(name, ""))
+            name: parse(text, row.place(name)) for name, parse in PARSERS.items() if (text := row.values.get(name, ""))
         }
         seen[row.key] = MappingRow({**row.values, **canonical}, row.path, row.line)
     return list(seen.values())

@@ -54,9 +54,7 @@ def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     """Turtle with one block a subject, in the order given; equal subjects have to stand together."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.TURTLE, prefixes=dict(prefixes)) or b""
     # The prefixes come in any order. Line breaks and tabs of literals are escaped, so that all others are layout.
-    head = _PREFIX_LINES.sub(
-        lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), written, count=1
-    )
+    head = _PREFIX_LINES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), written, count=1)
     spaced = _SUBJECT.sub(b"\n", head).replace(b"\n\t", b"\n    ")
     return _COMMA.sub(lambda found: b", " if found[0] == b" , " else found[0], spaced)
 
@@ -264,9 +262,7 @@ def _core_texts() -> dict[str, tuple[str, str]]:
     texts: dict[str, dict[str, str]] = {}
     for quad in pyoxigraph.parse(read_shipped("ontologies/kgtable.ttl"), format=RdfFormat.TURTLE):
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
-            texts.setdefault(quad.subject.value.removeprefix(KGT), {})[quad.predicate.value] = (
-                quad.object.value
-            )
+            texts.setdefault(quad.subject.value.removeprefix(KGT), {})[quad.predicate.value] = quad.object.value
     return {
         name: (found[f"{_RDFS}label"], found[f"{_RDFS}comment"])
         for name, found in texts.items()

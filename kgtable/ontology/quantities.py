@@ -134,9 +134,7 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
     stated = table.scale_of(column)
     if stated is not None and is_unit_of_measure(stated.phrase.unit) and unit != stated.phrase.unit:
         stated = None
-    return Reading(
-        unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else ""
-    )
+    return Reading(unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else "")
 
 
 def _holds_for_all(table: TableClues) -> bool:
@@ -153,11 +151,7 @@ def is_unit_of_measure(unit: str | None) -> bool:
 
 def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, str]:
     for clue in clues:
-        if (
-            clue.phrase.unit is not None
-            and clue.phrase.unit != "PERCENT"
-            and clue.measure in {None, Measure.PER_SHARE}
-        ):
+        if clue.phrase.unit is not None and clue.phrase.unit != "PERCENT" and clue.measure in {None, Measure.PER_SHARE}:
             return clue.phrase.unit, clue.source
     if table.unit is not None and table.unit.unit is not None and column in table.unit_covers and not clues:
         return table.unit.unit, table.unit_from
@@ -303,9 +297,7 @@ class QuantityResolver:
         if not self._clues.unit_columns:
             return ()
         head = self._table.grid.head
-        return self._clues.of_unit_columns(
-            cells if cells is not None else head[row] if row < len(head) else ()
-        )
+        return self._clues.of_unit_columns(cells if cells is not None else head[row] if row < len(head) else ())
 
     def reading(self, row: int, column: int, context: RowContext, unit: str | None = None) -> Reading | None:
         """The reading of any number at `row`, `column` that prints no scale, and no unit other than `unit`.
@@ -320,9 +312,7 @@ class QuantityResolver:
         reading = self._read(Number(_ANY_VALUE, unit=unit), found, None)
         return _overridden(reading, self._overrides[column]) if column in self._overrides else reading
 
-    def resolve(
-        self, number: Number, row: int, column: int, label: str = "", cells: Row | None = None
-    ) -> Quantity:
+    def resolve(self, number: Number, row: int, column: int, label: str = "", cells: Row | None = None) -> Quantity:
         """The quantity of a number that stands at `row`, `column` in a row labelled `label`.
 
         `cells` are the row's cells; a row of the table's head needs none.
@@ -364,17 +354,12 @@ class QuantityResolver:
         parent = self._parents.get(row)
         if period is None and parent is not None:
             if parent not in self._group_periods:
-                found = (
-                    find_period(self._clues.label_of(group))
-                    for group in reversed(self._table.group_path(row))
-                )
+                found = (find_period(self._clues.label_of(group)) for group in reversed(self._table.group_path(row)))
                 self._group_periods[parent] = next((text for text in found if text), None)
             period = self._group_periods[parent]
         return period or self._clues.corner_period
 
-    def _context(
-        self, row: int, column: int, of_row: Clue | None, units: tuple[Clue | None, ...]
-    ) -> CellContext:
+    def _context(self, row: int, column: int, of_row: Clue | None, units: tuple[Clue | None, ...]) -> CellContext:
         key = (column, of_row, self._parents.get(row), units)
         context = self._contexts.get(key)
         if context is None:

@@ -110,10 +110,7 @@ def krone_of_texts(texts: Iterable[str]) -> str | None:
     ('NOK', None)
     """
     found = {
-        code
-        for text in texts
-        for code, country in _KRONE_COUNTRIES.items()
-        if country.search(text[:LONGEST_TEXT])
+        code for text in texts for code, country in _KRONE_COUNTRIES.items() if country.search(text[:LONGEST_TEXT])
     }
     return found.pop() if len(found) == 1 else None
 
@@ -231,9 +228,7 @@ _ENDS_FOR_ALL = re.compile(
 )
 """How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
 _LONGEST_CAPTION = 60
-_FOR_ALL = re.compile(
-    r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL
-)
+_FOR_ALL = re.compile(r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 
 def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[UnitPhrase, str] | None:
@@ -285,11 +280,7 @@ def _unit_at_end(text: str) -> UnitPhrase | None:
 
 def is_other_unit(phrase: UnitPhrase) -> bool:
     """Whether a phrase names a unit other than a currency, a percentage or years."""
-    return (
-        phrase.unit is not None
-        and phrase.unit not in {"PERCENT", "YR"}
-        and not phrase.unit.startswith("CCY_")
-    )
+    return phrase.unit is not None and phrase.unit not in {"PERCENT", "YR"} and not phrase.unit.startswith("CCY_")
 
 
 _COUNTED_THINGS = re.compile(

@@ -115,9 +115,7 @@ _MONEY_NAME = re.compile(
 _COUNT_NAME = re.compile(
     r"piece|qty|quantity|count|number|stock|units|stück|menge|anzahl|year|rank|age\b", re.IGNORECASE
 )
-_SUMMARY_NAME = re.compile(
-    r"(?:grand |sub-?)?totals?|sum|average|mean|median|gesamt|summe|all", re.IGNORECASE
-)
+_SUMMARY_NAME = re.compile(r"(?:grand |sub-?)?totals?|sum|average|mean|median|gesamt|summe|all", re.IGNORECASE)
 _FIGURE = re.compile(r"[-–—(~<>≈+]*\s?\d[\d.,'’ ]*\)?")
 _THOUSAND = re.compile(r"1[,.’']?000|['’]000")
 LEAST_READ = 0.7
@@ -164,9 +162,7 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
         read = sum(read_unit_cell(text) is not None for text in texts)
         if texts and read >= LEAST_READ * len(texts):
             numeric = frozenset(
-                column.index
-                for column in table.columns
-                if column.index != index and _has_figures(rows, column.index)
+                column.index for column in table.columns if column.index != index and _has_figures(rows, column.index)
             )
             covered = _beside_units(table, index, numeric - {structure.label_column})
             names = {column.index: column.name for column in table.columns}
@@ -218,9 +214,7 @@ def read_unit_cell(text: str) -> Clue | None:
 
 
 UNIT_COLUMN = "unit column"
-_SHARE_OF = re.compile(
-    r"(?:%|percent|per cent|prozent|pct\.?) (?:of|der|des|du|de|vom|am|von) ", re.IGNORECASE
-)
+_SHARE_OF = re.compile(r"(?:%|percent|per cent|prozent|pct\.?) (?:of|der|des|du|de|vom|am|von) ", re.IGNORECASE)
 _OF_CARBON = re.compile(r" ?CO[2₂](?:[- ]?eq?\.?)?$")
 """What a mass is of: "t CO2e"."""
 
@@ -236,9 +230,7 @@ def _beside_units(table: Table, index: int, numeric: frozenset[int]) -> frozense
     Those of periods where there are any; else the numbers right before it, else those right after it,
     and columns whose own name has a unit are left out.
     """
-    open_columns = {
-        c.index for c in table.columns if c.index in numeric and not (c.name and _own_unit(c.path[-1]))
-    }
+    open_columns = {c.index for c in table.columns if c.index in numeric and not (c.name and _own_unit(c.path[-1]))}
     dated = {c.index for c in table.columns if c.index in open_columns and is_temporal(c.path)}
     if dated:
         return frozenset(dated)
@@ -298,8 +290,7 @@ class TableClues:
             self.statements = (StatedUnit(decided, MAPPING, percent), *self.statements)
         if krone:
             self.prints = tuple(
-                replace(p, currency=currency_unit(krone)) if p.krone and p.currency is None else p
-                for p in self.prints
+                replace(p, currency=currency_unit(krone)) if p.krone and p.currency is None else p for p in self.prints
             )
         units = list(self._unit_texts())
         self.columns = tuple(
@@ -314,9 +305,7 @@ class TableClues:
         self.periods = tuple(find_period(column.name) for column in table.columns)
         dated = any(p for i, p in enumerate(self.periods) if i != structure.label_column)
         self.corner_period = None if dated else find_period(structure.corner)
-        self.scale = next(
-            (s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None
-        )
+        self.scale = next((s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None)
         if self.scale is None and not any(clue.phrase.scale for clues in self.columns for clue in clues):
             power = scale_of_amounts(table, self._is_of_money)
             self.scale = StatedUnit(UnitPhrase(None, power), AMOUNTS) if power else None
@@ -437,10 +426,7 @@ class TableClues:
         named = [bool(column.path and parse_unit_phrase(column.path[-1])) for column in structure.columns]
         found: list[list[str]] = []
         for row in sorted(structure.unit_rows):
-            texts = [
-                "" if c == structure.label_column else t.strip()
-                for c, t in enumerate(self._table.grid.head[row])
-            ]
+            texts = ["" if c == structure.label_column else t.strip() for c, t in enumerate(self._table.grid.head[row])]
             single = "".join(texts) if sum(map(bool, texts)) == 1 else ""
             for column, text in enumerate(texts):
                 before = texts[column - 1] if column and not (column < len(named) and named[column]) else ""
@@ -452,9 +438,7 @@ class TableClues:
     def _is_of_money(self) -> bool:
         """Whether cells or headers print a currency, and no column or row is of counts or prices."""
         named = [clue for clues in self.columns for clue in clues]
-        labels = (
-            find_measure(self.label_of(row)) for row in range(min(len(self._table.grid.head), LOOKED_AT))
-        )
+        labels = (find_measure(self.label_of(row)) for row in range(min(len(self._table.grid.head), LOOKED_AT)))
         measures = {clue.measure for clue in named} | set(labels)
         money = any(printed.currency for printed in self.prints) or any(
             clue.phrase.unit is not None and clue.phrase.is_money for clue in named

@@ -187,9 +187,7 @@ def _one_exponent(a: Integers, b: Integers) -> tuple[npt.NDArray[np.int64], npt.
     return found[0], found[1]
 
 
-def _pairs(
-    left: ColumnData, right: ColumnData
-) -> tuple[Mask, list[tuple[Datum, Datum]], npt.NDArray[np.int64]]:
+def _pairs(left: ColumnData, right: ColumnData) -> tuple[Mask, list[tuple[Datum, Datum]], npt.NDArray[np.int64]]:
     """Where both are known, the different pairs of values there, and which pair each such row has."""
     known = (left.codes >= 0) & (right.codes >= 0)
     width = int(right.codes.max(initial=0)) + 1
@@ -284,9 +282,7 @@ def from_integers(integers: Integers) -> ColumnData:
 class _Numbers(Sequence[Datum]):
     """Numbers as integers of one exponent, each made a value when it is looked at."""
 
-    def __init__(
-        self, mantissas: npt.NDArray[np.int64], exponent: int, unit: str | None, scale: str | None
-    ) -> None:
+    def __init__(self, mantissas: npt.NDArray[np.int64], exponent: int, unit: str | None, scale: str | None) -> None:
         self._mantissas, self._exponent = mantissas, exponent
         self._unit, self._scale = unit, scale
 
@@ -364,15 +360,11 @@ def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
         return np.where(integers.valid, integers.mantissas - lowest, -1)
     used, counts = np.unique(data.codes[data.codes >= 0], return_counts=True)
     values = {code: data.values[code] for code in used.tolist()}
-    check_one_dimension(
-        {value.unit for value in values.values() if value.number is not None}, "The column", "order"
-    )
+    check_one_dimension({value.unit for value in values.values() if value.number is not None}, "The column", "order")
     # A number without unit is one of the column's unit, as where two such numbers are compared.
     unit = next((value.unit for value in values.values() if value.unit not in COUNTS), None)
     sort_keys = {
-        code: sort_key(
-            value._replace(unit=unit) if value.number is not None and value.unit in NO_UNIT else value
-        )
+        code: sort_key(value._replace(unit=unit) if value.number is not None and value.unit in NO_UNIT else value)
         for code, value in values.items()
     }
     classes: dict[int, int] = {}
@@ -414,9 +406,7 @@ def aggregate(
     return [_total(function, data.take(rows), name) for rows in groups]
 
 
-def _sums(
-    function: AggregateFunction, data: ColumnData, order: Indices, starts: Starts
-) -> list[Datum | None] | None:
+def _sums(function: AggregateFunction, data: ColumnData, order: Indices, starts: Starts) -> list[Datum | None] | None:
     """Counts, sums and means of many groups at once, where the numbers fit; no group may be empty."""
     if len(starts) < 32 or function not in _REDUCED or (np.diff(starts) == 0).any():
         return None
@@ -533,11 +523,7 @@ def _total_of_values(function: AggregateFunction, data: ColumnData, name: str) -
     scales = {value.scale for value, _ in numbers}
     scale = scales.pop() if len(scales) == 1 else None
     kind = ValueKind.DURATION if all(v.kind is ValueKind.DURATION for v, _ in numbers) else ValueKind.QUANTITY
-    exact = [
-        (convert(value.number, value.unit, unit), count)
-        for value, count in numbers
-        if value.number is not None
-    ]
+    exact = [(convert(value.number, value.unit, unit), count) for value, count in numbers if value.number is not None]
     if function is AggregateFunction.MEDIAN:
         return _median(exact, Datum(kind, Decimal(0), unit, scale))
     total = Decimal(0)

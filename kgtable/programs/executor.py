@@ -343,9 +343,7 @@ class Executor:
     def _group(self, node: GroupBy) -> Frame:
         frame = self.rows(node.source)
         sight = Sight()
-        key_columns = [
-            column_of(self.expression(key.expression, frame, sight), frame.size) for key in node.keys
-        ]
+        key_columns = [column_of(self.expression(key.expression, frame, sight), frame.size) for key in node.keys]
         if key_columns:
             numbers, first = combine_keys([keys(column) for column in key_columns], frame.size)
         else:
@@ -415,9 +413,7 @@ class Executor:
     def _unpivot(self, node: Unpivot) -> Frame:
         frame = self.rows(node.source)
         places = [frame.scope.resolve(ref) for ref in node.columns]
-        found = [
-            place for place in places if isinstance(place, SourceColumn) and isinstance(place.column, int)
-        ]
+        found = [place for place in places if isinstance(place, SourceColumn) and isinstance(place.column, int)]
         if len(found) < len(places):
             raise ProgramTypeError("Only columns of a table can be unpivoted.")
         width = len(found)
@@ -472,9 +468,7 @@ class Executor:
             self.failed = self.failed or node
             raise
 
-    def _expression(
-        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None
-    ) -> Vector:
+    def _expression(self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None) -> Vector:
         match node:
             case ColumnRef():
                 if group is not None:
@@ -497,9 +491,7 @@ class Executor:
                 value = self.expression(operand, frame, sight, group)
                 return _mapped(value, lambda found: apply(function, found, index))
             case Convert(operand, unit):
-                return _mapped(
-                    self.expression(operand, frame, sight, group), lambda found: _converted(found, unit)
-                )
+                return _mapped(self.expression(operand, frame, sight, group), lambda found: _converted(found, unit))
             case Lookup():
                 return self._lookup(node, sight)
             case Aggregate():
@@ -507,9 +499,7 @@ class Executor:
             case _:
                 return self._truth(node, frame, sight, group)
 
-    def _truth(
-        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None
-    ) -> Vector:
+    def _truth(self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None) -> Vector:
         holds, fails = self._masks(node, frame, sight, group)
         if frame is None:
             return truth(True) if holds[0] else truth(False) if fails[0] else None
@@ -610,9 +600,7 @@ class Executor:
             sight.traces.append(selected)
             sight.traces.append(inner.trace(frame, CellRole.COMPARED, every))
         elif node.function is AggregateFunction.FIRST:
-            sight.traces.append(
-                RowTrace(((frame.trace, every[:1]),), inner.taken(CellRole.SELECTED, every[:1]))
-            )
+            sight.traces.append(RowTrace(((frame.trace, every[:1]),), inner.taken(CellRole.SELECTED, every[:1])))
         else:
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
         return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
@@ -622,9 +610,7 @@ class Executor:
         if node.argument is None:
             return ColumnData.of(quantity(count, "NUM") for count in np.diff(groups.starts).tolist())
         column = column_of(self.expression(node.argument, frame, group.sight), frame.size)
-        return ColumnData.of(
-            aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument))
-        )
+        return ColumnData.of(aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument)))
 
 
 def constant_datum(node: Constant) -> Datum:
@@ -676,9 +662,7 @@ def _joined_keys(left: ColumnData, right: ColumnData, similarity: int) -> tuple[
     for code in left.used():
         text = normal(text_of(left.values[code]))
         if text not in there:
-            best = process.extractOne(
-                text, list(there), scorer=fuzz.token_sort_ratio, score_cutoff=similarity
-            )
+            best = process.extractOne(text, list(there), scorer=fuzz.token_sort_ratio, score_cutoff=similarity)
             if best is not None:
                 table[code] = key_there[there[best[0]]]
     found = [table.get(int(code), int(key)) for code, key in zip(left.codes, mine, strict=True)]

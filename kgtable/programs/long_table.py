@@ -43,9 +43,7 @@ def long_relation(frame: Table, source: ColumnSource, blank: Sequence[int] = ())
     """
     columns = _Columns(source)
     table = with_first_rows(frame, source)
-    reader = _LongReader(
-        table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), columns=columns
-    )
+    reader = _LongReader(table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), columns=columns)
     kinds = _kinds(table, columns)
     relation = Relation(
         [table],
@@ -125,9 +123,7 @@ class _LongReader(ColumnReader):
         found: list[str] = printed[codes].tolist()
         return found
 
-    def _data(
-        self, column: int, texts: list[str], style: ColumnStyle, role: ColumnRole, durations: bool
-    ) -> ColumnData:
+    def _data(self, column: int, texts: list[str], style: ColumnStyle, role: ColumnRole, durations: bool) -> ColumnData:
         codes, contents = self.columns.column(column)
         seen: dict[object, int] = {}
         values: list[Datum] = []
@@ -141,9 +137,7 @@ class _LongReader(ColumnReader):
                 number = -1
                 if found is not None and is_measure:
                     plain = " ".join(cell.text.split())
-                    datum: Datum | None = Datum(
-                        ValueKind.QUANTITY, found.value, found.unit, found.scale, plain
-                    )
+                    datum: Datum | None = Datum(ValueKind.QUANTITY, found.value, found.unit, found.scale, plain)
                 else:
                     datum = self._datum_of(cell.text, found, column, style, role, durations)
                 if datum is not None:

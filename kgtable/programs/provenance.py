@@ -71,9 +71,7 @@ class RowTrace:
 
     __slots__ = ("origins", "reads")
 
-    def __init__(
-        self, origins: tuple[tuple[RowTrace, Origin], ...] = (), reads: tuple[Read, ...] = ()
-    ) -> None:
+    def __init__(self, origins: tuple[tuple[RowTrace, Origin], ...] = (), reads: tuple[Read, ...] = ()) -> None:
         self.origins, self.reads = origins, reads
 
     def cells(self, rows: Indices | None = None) -> Iterator[CellRead]:

@@ -224,8 +224,7 @@ class _Words:
 
     def _keys(self, keys: tuple[SortKey, ...]) -> str:
         return ", then ".join(
-            f"{self.expression(key.expression)}, {'highest' if key.descending else 'lowest'} first"
-            for key in keys
+            f"{self.expression(key.expression)}, {'highest' if key.descending else 'lowest'} first" for key in keys
         )
 
     def _outputs(self, outputs: tuple[Named, ...]) -> str:
@@ -265,9 +264,7 @@ class _Words:
                 return f"{self._inner(operand)} is not given"
             case And(conditions):
                 said = ((part, self._inner(part)) for part in conditions)
-                return " and ".join(
-                    f"({text})" if isinstance(part, Membership) else text for part, text in said
-                )
+                return " and ".join(f"({text})" if isinstance(part, Membership) else text for part, text in said)
             case Or(conditions):
                 return " or ".join(self._inner(part) for part in conditions)
             case Not(Compare(Relator.CONTAINS, left, right)):
@@ -290,9 +287,7 @@ class _Words:
     def _inner(self, node: Expression) -> str:
         """An operand: in brackets where its parts would run into what is around it."""
         words = self.expression(node)
-        compound = isinstance(node, Arithmetic | Or) or (
-            isinstance(node, Lookup | Aggregate) and node.rows is not None
-        )
+        compound = isinstance(node, Arithmetic | Or) or (isinstance(node, Lookup | Aggregate) and node.rows is not None)
         return f"({words})" if compound or isinstance(node, And) else words
 
     def _arithmetic(self, operator: Operator, left: Expression, right: Expression) -> str:

@@ -310,9 +310,7 @@ class Relation:
                     hint=f"Name one by its index: {', '.join(map(str, found))}.",
                 )
         known = [column.name for column in self.columns]
-        near = [
-            match[0] for match in process.extract(name, known, scorer=fuzz.WRatio, limit=3) if match[1] > 50
-        ]
+        near = [match[0] for match in process.extract(name, known, scorer=fuzz.WRatio, limit=3) if match[1] > 50]
         listed = ", ".join(map(repr, near or known[:8]))
         raise UnknownColumnError(f"Table {self.id!r} has no column {name!r}.", hint=f"Columns: {listed}.")
 
@@ -363,9 +361,7 @@ class Relation:
         readings: tuple[dict[str, list[int]], ...] = ({}, {}, {})
         for column in self.columns:
             last = column.path[-1] if column.path else ""
-            for reading, name in zip(
-                readings, (column.header, _loose(column.header), _loose(last)), strict=True
-            ):
+            for reading, name in zip(readings, (column.header, _loose(column.header), _loose(last)), strict=True):
                 if name:
                     reading.setdefault(name, []).append(column.index)
         return readings
@@ -383,9 +379,7 @@ class Relation:
             return self.data(self.label_column())
         level = name.removeprefix("@group")
         if not name.startswith("@group") or (level and not level.isdecimal()) or len(level) > 3:
-            raise UnknownColumnError(
-                f"There is no pseudo column {name!r}.", hint="@row, @group, @label, @table."
-            )
+            raise UnknownColumnError(f"There is no pseudo column {name!r}.", hint="@row, @group, @label, @table.")
         return ColumnData.of(self._heading(row, int(level or 0)) for row in range(len(self)))
 
     def _heading(self, row: int, level: int) -> Datum | None:

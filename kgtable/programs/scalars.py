@@ -107,9 +107,7 @@ class Datum(NamedTuple):
         return self.value if isinstance(self.value, Decimal) else None
 
 
-def quantity(
-    value: Decimal | int, unit: str | None = None, scale: str | None = None, text: str = ""
-) -> Datum:
+def quantity(value: Decimal | int, unit: str | None = None, scale: str | None = None, text: str = "") -> Datum:
     """A quantity as a value."""
     return Datum(ValueKind.QUANTITY, checked(Decimal(value)), unit, scale, text)
 
@@ -338,9 +336,7 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
     if function in (Function.NEGATE, Function.ABSOLUTE):
         number = operand.number
         if number is None:
-            raise ProgramTypeError(
-                f"{function.value.title()} needs a number, and {text_of(operand)!r} is none."
-            )
+            raise ProgramTypeError(f"{function.value.title()} needs a number, and {text_of(operand)!r} is none.")
         return operand._replace(
             value=EXACT.minus(number) if function is Function.NEGATE else EXACT.abs(number), text=""
         )
@@ -575,9 +571,7 @@ def _in_si(value: Decimal, unit: str | None) -> Fraction:
 def _to(datum: Datum, unit: str | None) -> Decimal:
     assert isinstance(datum.value, Decimal)
     if not comparable(datum.unit, unit):
-        raise UnitMismatchError(
-            f"{describe(datum.unit)} cannot be added to {describe(unit)} or subtracted from it."
-        )
+        raise UnitMismatchError(f"{describe(datum.unit)} cannot be added to {describe(unit)} or subtracted from it.")
     return convert(datum.value, datum.unit, unit)
 
 
@@ -593,9 +587,7 @@ def _time(datum: Datum, beside: object = None) -> TimeSpan | None:
     """The time that a value is; ``2010-11`` beside a span of years is two years, else a month."""
     if isinstance(datum.value, TimeSpan):
         return datum.value
-    years = (
-        _YEARS.fullmatch(text_of(datum)) if isinstance(beside, TimeSpan) and "/" in beside.lexical else None
-    )
+    years = _YEARS.fullmatch(text_of(datum)) if isinstance(beside, TimeSpan) and "/" in beside.lexical else None
     if years and int(years[2]) == (int(years[1]) + 1) % 100:
         return time_span(f"{years[1]}/{int(years[1]) + 1}")
     if isinstance(datum.value, Decimal):

@@ -204,9 +204,7 @@ class _Reader:
     def _counted(self, path: str, depth: int) -> None:
         self._count += 1
         if self._count > MOST_NODES or depth > DEEPEST:
-            raise ProgramSyntaxError(
-                f"The program is beyond {MOST_NODES} nodes or {DEEPEST} levels.", path=path[:200]
-            )
+            raise ProgramSyntaxError(f"The program is beyond {MOST_NODES} nodes or {DEEPEST} levels.", path=path[:200])
 
     def _operator(self, data: Any, path: str, depth: int) -> str:
         self._counted(path, depth)
@@ -235,9 +233,7 @@ class _Reader:
             _member(RowChoice, data.get("choice", "members"), f"{path}.choice"),
         )
 
-    def _fields(
-        self, kind: type[Any], data: Mapping[str, Any], path: str, depth: int, known: dict[str, Any]
-    ) -> object:
+    def _fields(self, kind: type[Any], data: Mapping[str, Any], path: str, depth: int, known: dict[str, Any]) -> object:
         """A node from its fields, each read as its declared type says."""
         found = dict(known)
         named = [field for field in fields(kind) if field.name not in known]
@@ -307,20 +303,12 @@ _READERS: dict[str, _FieldReader] = {
     "Expression | None": lambda reader, data, path, depth: (
         None if data is None else reader.expression(data, path, depth)
     ),
-    "tuple[Expression, ...]": lambda reader, data, path, depth: reader.listed(reader.expression)(
-        data, path, depth
-    ),
+    "tuple[Expression, ...]": lambda reader, data, path, depth: reader.listed(reader.expression)(data, path, depth),
     "tuple[Expression, ...] | Rows": _Reader.choices,
-    "tuple[KeyPair, ...]": lambda reader, data, path, depth: reader.listed(reader.key_pair)(
-        data, path, depth
-    ),
+    "tuple[KeyPair, ...]": lambda reader, data, path, depth: reader.listed(reader.key_pair)(data, path, depth),
     "tuple[Named, ...]": lambda reader, data, path, depth: reader.listed(reader.named)(data, path, depth),
-    "tuple[SortKey, ...]": lambda reader, data, path, depth: reader.listed(reader.sort_key)(
-        data, path, depth
-    ),
-    "tuple[ColumnRef, ...]": lambda reader, data, path, depth: reader.listed(reader.column)(
-        data, path, depth
-    ),
+    "tuple[SortKey, ...]": lambda reader, data, path, depth: reader.listed(reader.sort_key)(data, path, depth),
+    "tuple[ColumnRef, ...]": lambda reader, data, path, depth: reader.listed(reader.column)(data, path, depth),
     "int": lambda reader, data, path, depth: _integer(data, path),
     "bool": lambda reader, data, path, depth: _truth(data, path),
     "str": lambda reader, data, path, depth: _text(data, path),
@@ -523,9 +511,7 @@ def program_schema() -> dict[str, Any]:
             },
             ["value"],
         ),
-        "named": {
-            "anyOf": [_EXPRESSION, _object({"expression": _EXPRESSION, "name": _STRING}, ["expression"])]
-        },
+        "named": {"anyOf": [_EXPRESSION, _object({"expression": _EXPRESSION, "name": _STRING}, ["expression"])]},
         "sort_key": _object({"expression": _EXPRESSION, "descending": {"type": "boolean"}}, ["expression"]),
         "key_pair": _object({"left": _EXPRESSION, "right": _EXPRESSION}, ["left", "right"]),
         "table": _object(

@@ -54,9 +54,7 @@ from kgtable.values.numbers import MISSING_MARKERS
 MOST_SUMMED_ROWS = 300
 """Longer tables are not searched for members that are sums of others."""
 
-_PART = re.compile(
-    r"\W*(?:of which|of that|thereof|davon|dont|including|incl\.|included in)\b", re.IGNORECASE
-)
+_PART = re.compile(r"\W*(?:of which|of that|thereof|davon|dont|including|incl\.|included in)\b", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\W*(?:(?:grand |sub-?\s?|overall )?totals?|sum|overall|average|mean|median|minimum|maximum|avg\.?|all)"
     r"(?:s|\s*[:*†‡]|\s*\(.*\)|\s+\d{4})?\s*",
@@ -90,9 +88,7 @@ _NUMBERED = re.compile(
 )
 """Things that are called by a number, which heads no amount: *Room* 102, not *Rooms* 3."""
 _INNER_ID = re.compile(r".*[a-z]I[dD]s?|.*(?<![uegvo])id", re.ASCII)
-_ID_WORDS = frozenset(
-    {"paid", "bid", "grid", "said", "aid", "mid", "acid", "valid", "hybrid", "solid", "rapid"}
-)
+_ID_WORDS = frozenset({"paid", "bid", "grid", "said", "aid", "mid", "acid", "valid", "hybrid", "solid", "rapid"})
 _ORDINAL = re.compile(
     r"(?:.*\b)?(?:rank|ranking|rk|pos|position|place|placing|seed|pick|standing|finish)\.?|#|no\.?|nr\.?|№"
     r"|(?:rd|round|week|game|match|stage|lap|leg|heat|lane|index|chapter|episode|ep|race|event|line)\.?(?:\s*"
@@ -201,9 +197,7 @@ class ColumnReader:
         datum = self._datum(row, column, text, self.styles[column], ColumnRole.PLAIN, False)
         return None if datum is None else datum.number
 
-    def _data(
-        self, column: int, texts: list[str], style: ColumnStyle, role: ColumnRole, durations: bool
-    ) -> ColumnData:
+    def _data(self, column: int, texts: list[str], style: ColumnStyle, role: ColumnRole, durations: bool) -> ColumnData:
         seen: dict[object, int] = {}
         values: list[Datum] = []
         codes = np.empty(len(texts), dtype=np.int32)
@@ -275,8 +269,7 @@ class ColumnReader:
         integers = [int(text) for text in texts if text.isdecimal() and text.isascii() and len(text) < 19]
         places = sum(_PLACE.fullmatch(text) is not None for text in texts) >= 0.8 * len(texts)
         if style.is_identifier or (
-            (_is_identifier_name(name) or self._numbers_things(name))
-            and any(any(map(str.isdigit, t)) for t in texts)
+            (_is_identifier_name(name) or self._numbers_things(name)) and any(any(map(str.isdigit, t)) for t in texts)
         ):
             return ColumnRole.IDENTIFIER, False
         if _NUMBERED.fullmatch(name) and all(any(map(str.isdigit, text)) for text in texts):
@@ -389,10 +382,7 @@ def _row_kinds(
                 kinds[index] = MemberKind.PART
             elif (
                 grid_row in structure.totals
-                or (
-                    _says_summary(label, index, rows, label_column)
-                    and not _is_described(index, cells, reader)
-                )
+                or (_says_summary(label, index, rows, label_column) and not _is_described(index, cells, reader))
                 or is_total_word(next((cell for cell in cells if cell.strip()), ""))
             ):
                 kinds[index] = MemberKind.TOTAL
@@ -451,9 +441,7 @@ def _is_less_than_others(
     """Whether a row called a total stands among members that have more than it in every column of amounts."""
     label = reader.table.structure.label_column
     members = [index for index in np.flatnonzero(kinds == MemberKind.MEMBER).tolist() if index < len(rows)]
-    if not is_total_word(rows[row][label] if label < len(rows[row]) else "") or not any(
-        i > row for i in members
-    ):
+    if not is_total_word(rows[row][label] if label < len(rows[row]) else "") or not any(i > row for i in members):
         return False
     compared = 0
     for column in range(len(reader.table.columns)):
@@ -539,11 +527,7 @@ def _counted_again(
         texts = reader.texts(column)
         numbers = [reader.number(row, column, texts[row]) for row in (*totals, *members)]
         plain = [number for number in numbers if number is not None]
-        if (
-            column != table.structure.label_column
-            and len(plain) == len(numbers)
-            and "%" not in texts[totals[0]]
-        ):
+        if column != table.structure.label_column and len(plain) == len(numbers) and "%" not in texts[totals[0]]:
             amounts.append(plain)
     if not amounts or sum(len(str(abs(int(column[0])))) for column in amounts) < 3:
         return []
@@ -598,10 +582,7 @@ def _is_whole(columns: Sequence[Sequence[Decimal]], place: int, cells: Sequence[
     if all(column[place] >= max(column) and column[place] for column in columns):
         return True
     others = [[*column[:place], *column[place + 1 :]] for column in columns]
-    added = [
-        bool(column[place]) and sum(rest) == column[place]
-        for column, rest in zip(columns, others, strict=True)
-    ]
+    added = [bool(column[place]) and sum(rest) == column[place] for column, rest in zip(columns, others, strict=True)]
     within = [
         not column[place] or min(rest) <= column[place] <= max(rest)
         for column, rest in zip(columns, others, strict=True)

@@ -133,15 +133,11 @@ class Scope:
             same = [i for i, name in enumerate(self.names) if normal(name) == normal(str(ref.name))]
             if same and isinstance(ref.name, str):
                 return same[0]
-        sources = [
-            index for index, source in enumerate(self.sources) if not ref.table or _called(source, ref.table)
-        ]
+        sources = [index for index, source in enumerate(self.sources) if not ref.table or _called(source, ref.table)]
         if not sources:
             known = ", ".join(map(repr, self.names or [source.name for source in self.sources]))
             what = f"table {ref.table!r}" if ref.table else f"column {ref.name!r}"
-            raise UnknownColumnError(
-                f"There is no {what} here.", hint=f"There are: {known}." if known else ""
-            )
+            raise UnknownColumnError(f"There is no {what} here.", hint=f"There are: {known}." if known else "")
         found, failures = [], []
         for index in sources:
             try:
@@ -152,9 +148,7 @@ class Scope:
             return found[0]
         if found:
             names = ", ".join(self.sources[place.source].name for place in found)
-            raise UnknownColumnError(
-                f"Several tables have a column {ref.name!r}.", hint=f"Say which: {names}."
-            )
+            raise UnknownColumnError(f"Several tables have a column {ref.name!r}.", hint=f"Say which: {names}.")
         raise failures[0]
 
     def _column(self, index: int, name: str | int) -> int | str:
@@ -220,9 +214,7 @@ def bind(node: TableRows, relations: Mapping[str, Relation]) -> BoundTable:
     for id in node.tables:
         if id not in relations:
             known = list(relations)
-            near = [
-                match[0] for match in process.extract(id, known, scorer=fuzz.WRatio, limit=3) if match[1] > 50
-            ]
+            near = [match[0] for match in process.extract(id, known, scorer=fuzz.WRatio, limit=3) if match[1] > 50]
             listed = ", ".join(map(repr, near or known[:8]))
             hint = f"{'Near are' if near else 'There are'}: {listed}." if known else ""
             raise UnknownTableError(f"There is no table {id!r}.", hint=hint)
@@ -263,8 +255,7 @@ class _Checker:
                 first, second = self.rows(left, f"{path}.left"), self.rows(right, f"{path}.right")
                 if len(columns_of(first)) != len(columns_of(second)):
                     raise ProgramTypeError(
-                        f"The left side has {len(columns_of(first))} columns, the right side"
-                        f" {len(columns_of(second))}."
+                        f"The left side has {len(columns_of(first))} columns, the right side {len(columns_of(second))}."
                     )
                 return computed(first)
             case GroupBy(source, keys, measures):
@@ -294,8 +285,7 @@ class _Checker:
             case Unpivot(source, refs, name, value):
                 scope = self.rows(source, f"{path}.source")
                 found = [
-                    self.expression(ref, scope, f"{path}.columns[{index}]", False)
-                    for index, ref in enumerate(refs)
+                    self.expression(ref, scope, f"{path}.columns[{index}]", False) for index, ref in enumerate(refs)
                 ]
                 if not found:
                     raise ProgramTypeError("Nothing to unpivot: no columns are named.")
@@ -401,9 +391,7 @@ class _Checker:
         if node.unit is not None and not is_known(node.unit):
             raise ProgramTypeError(f"There is no unit {node.unit!r}.", hint="Name it by its QUDT local name.")
         if node.scale is not None and node.scale not in SCALES:
-            raise ProgramTypeError(
-                f"There is no scale {node.scale!r}.", hint=f"Use one of {', '.join(SCALES)}."
-            )
+            raise ProgramTypeError(f"There is no scale {node.scale!r}.", hint=f"Use one of {', '.join(SCALES)}.")
         if node.kind in TIMES and time_span(str(node.value)) is None:
             raise ProgramTypeError(f"{node.value!r} is no date or period.")
         units = frozenset({node.unit}) if node.kind in NUMBERS else frozenset[str | None]()
@@ -526,9 +514,7 @@ class _Checker:
             return Type(ValueKind.QUANTITY, frozenset({None}), bare=left.bare and right.bare)
         if not left.bare and not right.bare and not any(comparable(a, b) for a, b in pairs):
             first, second = _some(left.units), _some(right.units)
-            verb = {Operator.ADD: "added", Operator.SUBTRACT: "subtracted"}.get(
-                operator, "divided to a ratio"
-            )
+            verb = {Operator.ADD: "added", Operator.SUBTRACT: "subtracted"}.get(operator, "divided to a ratio")
             raise UnitMismatchError(f"{first} and {second} cannot be {verb}.")
         if operator in (Operator.SHARE, Operator.PERCENT_CHANGE):
             return Type(ValueKind.QUANTITY, frozenset({"PERCENT"}))

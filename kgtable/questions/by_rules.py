@@ -145,17 +145,13 @@ def answer_by_programs(
     known = known or ranker_weights()
     asked = Question.read(question)
     if len(asked.parts) > 1:
-        return _several(
-            question, [answer_by_programs(part, tables, known=known, joins=joins) for part in asked.parts]
-        )
+        return _several(question, [answer_by_programs(part, tables, known=known, joins=joins) for part in asked.parts])
     looked_at = list(tables[:MOST_TABLES])
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
     try:
         return _likeliest(asked, looked_at, known, joins)
-    except (
-        ProgramError
-    ) as error:  # units that do not fit, met where no candidate is tried: no fault of the question
+    except ProgramError as error:  # units that do not fit, met where no candidate is tried: no fault of the question
         return RankedAnswer(question, None, 0.0, reasons=(error.message,))
 
 
@@ -195,13 +191,9 @@ def _likeliest(
     if first is not best:
         best, rivals = first, [best, *(rival for rival in rivals if rival is not first)]
     reading = Interpretation(asked, best, rivals, confidence, sources)
-    shown = [
-        groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
-    ]
+    shown = [groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5]
     apart = {one.key: one for one in [*rivals[:MOST_ALTERNATIVES], *shown] if one.key != best.key}
-    others = [
-        _told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]
-    ]
+    others = [_told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]]
     alternatives = tuple(other for other in others if other is not None)
     mixed = next((error for candidate, error in refused if _was_meant(asked, candidate, best)), None)
     if mixed is not None:
@@ -224,9 +216,7 @@ def _likeliest(
 def _guesses_the_column(best: Executed) -> bool:
     """Whether it shows cells of a column that the question does not name, and no column is what it asks for."""
     features = best.features
-    return best.candidate.op == "select" and bool(
-        features.get("uncovered:focus") and features.get("select:t:unlinked")
-    )
+    return best.candidate.op == "select" and bool(features.get("uncovered:focus") and features.get("select:t:unlinked"))
 
 
 def _names_nothing(question: Question, best: Executed) -> bool:

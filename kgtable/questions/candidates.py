@@ -91,10 +91,7 @@ class CandidateFeatures:
             v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns
         )
         self.focus_entity = any(
-            not v.measure
-            and source.link(v).score >= 0.7
-            and source.link(v).mask & focus
-            and v.distinct < v.filled
+            not v.measure and source.link(v).score >= 0.7 and source.link(v).mask & focus and v.distinct < v.filled
             for v in source.columns
         )
         self.superlatives = Question._all(
@@ -111,9 +108,7 @@ class CandidateFeatures:
             "until",
             "or",
         }
-        self.telling = self.superlatives | Question._all(
-            mask for cue, mask in self.cues.items() if cue not in always
-        )
+        self.telling = self.superlatives | Question._all(mask for cue, mask in self.cues.items() if cue not in always)
         self.numeric_tokens = 0
         for number in self.question.numbers:
             self.numeric_tokens |= number.mask
@@ -134,9 +129,7 @@ class CandidateFeatures:
 
         def rank(view: ColumnView) -> tuple[float, int]:
             hinted = any(stem in hints for stem in self._told_by(view))
-            return -(
-                self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)
-            ), view.place
+            return -(self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)), view.place
 
         return sorted(views, key=rank)
 
@@ -252,9 +245,7 @@ class CandidateFeatures:
                     features[name] = min(features.get(name, 1.0), value)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
-        return Candidate(
-            Program(root), source, op, covered, features, conditions.conditions, target, measure, others
-        )
+        return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
 
     def _rows_of_names(self, views: Sequence[ColumnView], taken: int = 0) -> list[list[ColumnView]]:
         """The columns in the order in which the question names them, as they stand side by side in it.
@@ -463,15 +454,11 @@ class CandidateFeatures:
     def _names_shares(self) -> bool:
         """Whether a column of shares is named, so that none has to be computed."""
         link = self.source.link
-        return any(
-            "PERCENT" in view.units and link(view).exact and not view.period for view in self.source.columns
-        )
+        return any("PERCENT" in view.units and link(view).exact and not view.period for view in self.source.columns)
 
     @cached_property
     def _asks_for_most(self) -> bool:
-        return any(
-            adjective.name == "most" and adjective.superlative for adjective, _ in self.question.adjectives
-        )
+        return any(adjective.name == "most" and adjective.superlative for adjective, _ in self.question.adjectives)
 
     def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
         """Tokens that say nothing of their own beside what is accounted for.
@@ -491,10 +478,7 @@ class CandidateFeatures:
         if per & ~covered:
             after = per << 1 | per << 2
             named = any(_PER in name_stems(view.name) and link(view).mask & after for view in views)
-            titled = (
-                any(_PER in part.index.title_stems for part in self.source.links)
-                and self.source.title & after
-            )
+            titled = any(_PER in part.index.title_stems for part in self.source.links) and self.source.title & after
             titled = titled and not any(view.aspects & words_of_type("money") for view in views)
             rows = Question._all(link(view).mask for view in self.source.labels) & after
             if named or titled or rows:
@@ -534,9 +518,7 @@ class CandidateFeatures:
             if self.question.plural:
                 features[f"{op}:plural"] = 1.0
             superlatives = [
-                token
-                for adjective, token in self.question.adjectives
-                if token & ~taken and adjective.superlative
+                token for adjective, token in self.question.adjectives if token & ~taken and adjective.superlative
             ]
             if superlatives:
                 features[f"{op}:adjective"] = 1.0

@@ -74,9 +74,7 @@ class CellConditions(ColumnLinks):
                     if mask & ~covered[column] == 0:
                         continue
                     text = cells.text(place)
-                    if all(token.empty for token in run) and not (
-                        printed[place] or self._value_by_case(run, text)
-                    ):
+                    if all(token.empty for token in run) and not (printed[place] or self._value_by_case(run, text)):
                         continue
                     covered[column] |= mask
                     before = _TOWARDS.get(tokens[start - 1].word, tokens[start - 1].stem) if start else ""
@@ -84,12 +82,7 @@ class CellConditions(ColumnLinks):
                     said = len(ends) == 1 and before in ends and before in self.index.columns[column].stems
                     same = fold(text) == fold(question.text[run[0].start : run[-1].end])
                     quality = 1.0 if same else 0.93
-                    if (
-                        size == 1
-                        and len(run[0].text) <= 2
-                        and not run[0].text[0].isdigit()
-                        and run[0].text.islower()
-                    ):
+                    if size == 1 and len(run[0].text) <= 2 and not run[0].text[0].isdigit() and run[0].text.islower():
                         quality = 0.3
                     if said:  # "from Kiel" of a column "From"
                         yield self._equal(place, mask | 1 << start - 1, "exact", quality + 0.15)
@@ -139,9 +132,7 @@ class CellConditions(ColumnLinks):
                 hits[place] |= bit
             if len(token.stem) >= 5 and token.stem.isalpha():
                 for place in cells.prefixes.get(token.stem[:4], ())[:500]:
-                    if not hits[place] & bit and any(
-                        inflected(token.stem, stem) for stem in cells.stems[place]
-                    ):
+                    if not hits[place] & bit and any(inflected(token.stem, stem) for stem in cells.stems[place]):
                         hits[place] |= bit
         by_column: dict[int, list[tuple[float, int, tuple[int, int]]]] = defaultdict(list)
         for place, mask in hits.items():
@@ -167,9 +158,7 @@ class CellConditions(ColumnLinks):
                     for share, place in places[: 3 if len(places) > 3 else 4]:
                         if share >= 0.999 and self._is_exact(place):
                             continue
-                        quality = (
-                            0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
-                        )
+                        quality = 0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
                         yield self._equal(place, mask, "partial", quality)
                 if all(self._is_exact(place) for _, place in places):
                     continue
@@ -200,11 +189,7 @@ class CellConditions(ColumnLinks):
                 mask, said, inside = mask | 1 << low - 1, denied, False
         if not held:
             singular = said.removesuffix("s")
-            held = [
-                place
-                for place in places
-                if len(singular) > 3 and singular in normal(self.index.cells.text(place))
-            ]
+            held = [place for place in places if len(singular) > 3 and singular in normal(self.index.cells.text(place))]
             said = singular
         if held:
             quality = 0.6 - (0.15 if inside else 0) + (0.1 if len(held) > 1 else 0)
@@ -212,9 +197,7 @@ class CellConditions(ColumnLinks):
             expression = Compare(Relator.CONTAINS, view.ref, Constant(said))
             yield Condition(expression, mask, view.place, "contains", quality, size=rows, text=said)
 
-    def _listed(
-        self, view: ColumnView, mask: int, said: str, held: Sequence[tuple[int, int]]
-    ) -> Iterator[Condition]:
+    def _listed(self, view: ColumnView, mask: int, said: str, held: Sequence[tuple[int, int]]) -> Iterator[Condition]:
         """The cells that list what the question says among other things: *French* in "French, German"."""
         texts = {place: normal(self.index.cells.text(place)) for place in held}
         items = [place for place in held if said in _ITEM.split(_QUALIFIED.sub("", texts[place]))]
@@ -254,24 +237,16 @@ class CellConditions(ColumnLinks):
             ordinal = any(m == number.mask for _, m in question.ordinals)
             for place in cells.numbers.get(number.value, ()):
                 view = self.index.columns[place[0]]
-                named = (
-                    self.columns[place[0]].mask & number.mask << 1
-                )  # "the second floor" of a column "Floor"
+                named = self.columns[place[0]].mask & number.mask << 1  # "the second floor" of a column "Floor"
                 if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL and not named):
                     continue
-                if (
-                    number.unit
-                    and view.units
-                    and not any(comparable(number.unit, unit) for unit in view.units)
-                ):
+                if number.unit and view.units and not any(comparable(number.unit, unit) for unit in view.units):
                     continue
                 seen.add(place[0])
                 link = self.columns[place[0]]
                 near = run_beside(number.mask, link.mask)
                 quality = (
-                    0.45
-                    + 0.4 * (bool(near) and link.score > 0.5)
-                    + (0.1 if view.role is not ColumnRole.PLAIN else 0)
+                    0.45 + 0.4 * (bool(near) and link.score > 0.5) + (0.1 if view.role is not ColumnRole.PLAIN else 0)
                 )
                 mask = number.mask | near | number.unit_mask
                 found = self._equal(place, mask, "number", min(quality, 0.95))
@@ -307,12 +282,7 @@ class CellConditions(ColumnLinks):
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
             zero = self.index.cells.numbers.get(Decimal(0), ())
-            if (
-                negation
-                and link.score >= 0.5
-                and view.numeric
-                and any(place[0] == view.place for place in zero)
-            ):
+            if negation and link.score >= 0.5 and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
 

@@ -107,15 +107,11 @@ class ColumnComparisons(Grammar):
         columns = [
             view
             for view in source.columns
-            if view.period
-            and (view.numeric or view.kind is ValueKind.TEXT)
-            and view.place not in conditions.columns
+            if view.period and (view.numeric or view.kind is ValueKind.TEXT) and view.place not in conditions.columns
         ]
         kinds = [_granularity(view.period) for view in columns]
         if len(set(kinds)) > 1:  # quarters and their year
-            named = {
-                kind for word, kind in _KINDS.items() if word in self.question.stems_of(self.question.focus)
-            }
+            named = {kind for word, kind in _KINDS.items() if word in self.question.stems_of(self.question.focus)}
             kind = next(iter(named & set(kinds))) if len(named) == 1 and named & set(kinds) else ""
             kind = kind or max(dict.fromkeys(kinds), key=kinds.count)
             linked = {view.place for view in columns if self.source.link(view).exact}
@@ -153,9 +149,7 @@ class ColumnComparisons(Grammar):
         rows = conditions.over(source.rows(conditions.choice))
         single = bool(conditions.conditions)
         has_totals = any(part.index.has_totals for part in source.links)
-        wanted = "total" in cues or bool(
-            self._heading(periods)[1]
-        )  # "the busiest quarter" is one of all goods
+        wanted = "total" in cues or bool(self._heading(periods)[1])  # "the busiest quarter" is one of all goods
         totals = source.rows(RowChoice.TOTALS) if has_totals and wanted else None
         bases = [(rows, "", 0)] if single else []
         if totals is not None and not conditions.conditions:
@@ -166,9 +160,7 @@ class ColumnComparisons(Grammar):
                 first, last = Lookup(base, early.ref), Lookup(base, late.ref)
                 yield from self._calculated(first, last, conditions, early, late, suffix, base_mask)
             if len(asked) >= 2:
-                columns = tuple(
-                    ColumnRef(view.ref.name, view.ref.table) for view in self._spanned(asked, periods)
-                )
+                columns = tuple(ColumnRef(view.ref.name, view.ref.table) for view in self._spanned(asked, periods))
                 wide = Unpivot(base, columns)
                 for name in ("mean", "sum", "max", "min"):
                     if (name == "mean" and "average" in cues) or (name == "sum" and "total" in cues):
@@ -240,9 +232,7 @@ class ColumnComparisons(Grammar):
     def _says_span(self) -> bool:
         """Whether the question names the first and the last of several periods, not two of them."""
         cues = self.cues
-        return self.question.says_span or bool(
-            cues.keys() & {"between", "until", "since"} and "and" not in cues
-        )
+        return self.question.says_span or bool(cues.keys() & {"between", "until", "since"} and "and" not in cues)
 
     def _spanned(self, asked: Sequence[ColumnView], periods: Sequence[ColumnView]) -> Sequence[ColumnView]:
         """The columns from the first to the last that are named, where the question names a span."""

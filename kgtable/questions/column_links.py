@@ -66,10 +66,7 @@ class ColumnLinks:
             1 << token.index
             for token in self.question.tokens
             if not token.empty
-            and (
-                stems & synonyms().get(token.stem, frozenset())
-                or any(inflected(token.stem, stem) for stem in stems)
-            )
+            and (stems & synonyms().get(token.stem, frozenset()) or any(inflected(token.stem, stem) for stem in stems))
         )
 
     def measured(self, view: ColumnView) -> int:
@@ -130,9 +127,7 @@ class ColumnLinks:
         tokens = self.question.tokens
         stems = [token.stem for token in tokens]
         mask = Question._all(
-            1 << token.index
-            for token in tokens
-            if token.word in ("name", "names") and not _is_verb(stems, token.index)
+            1 << token.index for token in tokens if token.word in ("name", "names") and not _is_verb(stems, token.index)
         )
         return 0 if any(link.mask & mask for link in links) else mask
 
@@ -216,9 +211,7 @@ class ColumnLinks:
                     # Beside amounts of the period, its shares are not what is asked for.
                     return ColumnLink(0.7 if unasked else 1.0, mention.mask | best.mask, not unasked)
         said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
-        if said and (
-            best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
-        ):
+        if said and (best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems):
             best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
         asking = next((token.index for token in question.tokens if token.word == question.wh), None)
         if asking is not None and view.own == (question.wh,):  # a column "Where" answers where
@@ -327,9 +320,7 @@ def _same_period(header: str, said: str) -> bool:
     if said.isdigit() and year is not None and year[0] == said:
         if re.search(r"(?:19|20)\d\d\D+(?:19|20)\d\d$", header):
             return False
-        return (
-            "Q" not in header and "H" not in header and not header.startswith("P3M")
-        ) or header.startswith("FY")
+        return ("Q" not in header and "H" not in header and not header.startswith("P3M")) or header.startswith("FY")
     return False
 
 

@@ -108,9 +108,7 @@ class Comparisons(Grammar):
         measures = [view for view in self.sortables if view.place != one.column][: MOST_MEASURES + 1]
 
         either = Or((one.expression, other.expression))
-        union = Filter(
-            source.rows(choice), either if not extra else And((either, *(c.expression for c in extra)))
-        )
+        union = Filter(source.rows(choice), either if not extra else And((either, *(c.expression for c in extra))))
         adjectives = Question._all(token for _, token in question.adjectives)
         for view in measures:
             left: Expression = Lookup(rows_one, view.ref)
@@ -163,21 +161,15 @@ class Comparisons(Grammar):
                     yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
                     yield self.make("share/rows", Arithmetic(Operator.SHARE, part, whole), both, measure=view)
                 if cues.keys() & {"total", "and", "both"}:
-                    yield self.make(
-                        "sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view
-                    )
+                    yield self.make("sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view)
                 if "average" in cues:
-                    yield self.make(
-                        "mean/rows", Aggregate(AggregateFunction.MEAN, view.ref, union), both, measure=view
-                    )
+                    yield self.make("mean/rows", Aggregate(AggregateFunction.MEAN, view.ref, union), both, measure=view)
             signs = self._pair_signs(view)
             for down, token in signs:
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order = Sort(union, (SortKey(view.ref, down),))
                     root = Project(Limit(order, 1), (Named(column.ref),))
-                    yield self.make(
-                        "compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives
-                    )
+                    yield self.make("compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives)
                 if question.wh == "yes_no" and (view.measure or view.temporal):
                     relator = Relator.GREATER if down else Relator.LESS
                     yield self.make(
@@ -206,9 +198,7 @@ class Comparisons(Grammar):
         found: list[tuple[bool, int]] = []
         for adjective, token in self.question.adjectives:
             sign = (
-                next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0)
-                if view
-                else 0
+                next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0) if view else 0
             )
             if view is not None and not sign and view.role is ColumnRole.ORDINAL:
                 sign = -adjective.sign
@@ -221,11 +211,7 @@ class Comparisons(Grammar):
             ("more_than", True),
             ("less_than", False),
         ):
-            if (
-                not found
-                and cue in self.cues
-                and (cue in ("more_than", "less_than") or view is None or view.temporal)
-            ):
+            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view is None or view.temporal):
                 found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
@@ -258,9 +244,7 @@ class Comparisons(Grammar):
                 )
                 if totals:
                     whole = Lookup(Limit(source.rows(RowChoice.TOTALS), 1), view.ref)
-                    yield self.make(
-                        "share/total", Arithmetic(Operator.SHARE, part, whole), conditions, measure=view
-                    )
+                    yield self.make("share/total", Arithmetic(Operator.SHARE, part, whole), conditions, measure=view)
             counted = Aggregate(AggregateFunction.COUNT, None, rows)
             yield self.make(
                 "share/count",
@@ -294,9 +278,7 @@ class Comparisons(Grammar):
                     holds = Compare(relator, late.ref, early.ref)
                 negation = cues.get("negation", 0)
                 if negation and moved == {"change"}:
-                    holds = Compare(
-                        Relator.EQUAL, late.ref, early.ref
-                    )  # what did not change neither rose nor fell
+                    holds = Compare(Relator.EQUAL, late.ref, early.ref)  # what did not change neither rose nor fell
                 elif negation:
                     holds = Not(holds)
                 rows = Filter(source.rows(), holds)
@@ -339,7 +321,5 @@ class Comparisons(Grammar):
                 chosen = conditions.over(source.rows(conditions.choice))
                 dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
                 for one, other in combinations(dates, 2):
-                    root: Expression = Arithmetic(
-                        Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref)
-                    )
+                    root: Expression = Arithmetic(Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref))
                     yield from self._maybe_converted("difference/dates", root, conditions, other, 0, (one,))

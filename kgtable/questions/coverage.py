@@ -143,11 +143,7 @@ class Coverage:
         rise = _asks_of_change(self.program.root, self.relations)
         if rise is not None:
             found.update(("change", "up" if rise else "down"))
-        if (
-            "share" in self.operators
-            and "ratio" not in self.operators
-            and "percent" not in self.question.cues
-        ):
+        if "share" in self.operators and "ratio" not in self.operators and "percent" not in self.question.cues:
             found.discard("ratio")
         return frozenset(found)
 
@@ -168,10 +164,7 @@ class Coverage:
                 if set(adjective.headers) & view.aspects:
                     total |= mask
             for adjective, mask in question.achievements:
-                if (
-                    -1 in {sign for sign, _ in _directions(self.nodes)}
-                    and set(adjective.headers) & view.aspects
-                ):
+                if -1 in {sign for sign, _ in _directions(self.nodes)} and set(adjective.headers) & view.aspects:
                     total |= mask
             total |= links.measured(view)
             if view.timelike:
@@ -213,11 +206,7 @@ class Coverage:
         ]
         wanted = {sign for sign, _ in _directions(self.nodes)}
         for adjective, mask in question.adjectives:
-            if (
-                adjective.superlative
-                and mask & ~self._constant_words
-                and not self._is_directed(adjective, wanted)
-            ):
+            if adjective.superlative and mask & ~self._constant_words and not self._is_directed(adjective, wanted):
                 found.append(question.words_of(mask))
         return tuple(dict.fromkeys(found))
 
@@ -384,9 +373,7 @@ def _same_word(stem: str, said: str) -> bool:
         return True
     shorter = min(len(stem), len(said))
     return (
-        shorter >= 4
-        and stem[: max(4, shorter - 2)] == said[: max(4, shorter - 2)]
-        and abs(len(stem) - len(said)) <= 4
+        shorter >= 4 and stem[: max(4, shorter - 2)] == said[: max(4, shorter - 2)] and abs(len(stem) - len(said)) <= 4
     )
 
 
@@ -433,10 +420,7 @@ def _operators(node: Node, *, top: bool = False) -> Iterator[str]:
         case Arithmetic(operator, left, right):
             yield from _ARITHMETIC[operator]
             if operator is Operator.DIVIDE:
-                if any(
-                    isinstance(part, Arithmetic) and part.operator is Operator.SUBTRACT
-                    for part in (left, right)
-                ):
+                if any(isinstance(part, Arithmetic) and part.operator is Operator.SUBTRACT for part in (left, right)):
                     yield "percent_change"
                 else:
                     yield "share"
@@ -457,12 +441,7 @@ def _conditions(nodes: Iterable[Node]) -> Iterator[str]:
                 yield "less"
             case Or() | Membership() | And():
                 yield "either"
-            case (
-                Compare(Relator.NOT_EQUAL, _, _)
-                | Not()
-                | IsMissing()
-                | SetOperation(SetOperator.EXCEPT, _, _)
-            ):
+            case Compare(Relator.NOT_EQUAL, _, _) | Not() | IsMissing() | SetOperation(SetOperator.EXCEPT, _, _):
                 yield "negated"
 
 
@@ -498,9 +477,7 @@ def _constants(root: Node) -> Iterator[tuple[Constant, Node | None]]:
 
 def _is_row_number(constant: Constant, parent: Node | None) -> bool:
     """Whether a constant only names the row of a cell that was cited."""
-    return (
-        isinstance(parent, Compare) and parent.left == ColumnRef("@row") and parent.relator is Relator.EQUAL
-    )
+    return isinstance(parent, Compare) and parent.left == ColumnRef("@row") and parent.relator is Relator.EQUAL
 
 
 def _terms(node: Node) -> int:
@@ -517,9 +494,7 @@ def _is_of_formula(constant: Constant, parent: Node | None) -> bool:
     other = parent.left if parent.right is constant else parent.right
     ratio = isinstance(other, Arithmetic) and other.operator in (Operator.DIVIDE, Operator.RATIO)
     if constant.value == 100 and parent.operator is Operator.MULTIPLY:
-        return ratio or (
-            isinstance(other, Arithmetic) and other.operator is Operator.SUBTRACT and _has_ratio(other)
-        )
+        return ratio or (isinstance(other, Arithmetic) and other.operator is Operator.SUBTRACT and _has_ratio(other))
     if constant.value == 1 and parent.operator is Operator.SUBTRACT:
         return ratio
     if parent.operator is Operator.DIVIDE and parent.right is constant:
@@ -529,8 +504,7 @@ def _is_of_formula(constant: Constant, parent: Node | None) -> bool:
 
 def _has_ratio(node: Node) -> bool:
     return any(
-        isinstance(part, Arithmetic) and part.operator in (Operator.DIVIDE, Operator.RATIO)
-        for part in walk(node)
+        isinstance(part, Arithmetic) and part.operator in (Operator.DIVIDE, Operator.RATIO) for part in walk(node)
     )
 
 

@@ -39,9 +39,7 @@ def english() -> Mapping[str, Any]:
 @cache
 def cue_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Each class of operator words and its pattern."""
-    return tuple(
-        (name, re.compile(rf"(?<![^\W_])(?:{text})(?![^\W_])")) for name, text in english()["cues"].items()
-    )
+    return tuple((name, re.compile(rf"(?<![^\W_])(?:{text})(?![^\W_])")) for name, text in english()["cues"].items())
 
 
 @cache
@@ -57,9 +55,7 @@ def adjectives() -> Mapping[str, Adjective]:
         for word in entry["words"].split():
             superlative = (word.endswith("st") and word != "fast") or word in _SUPERLATIVES
             comparative = not superlative and (word.endswith("er") or word in _COMPARATIVES)
-            found[word] = Adjective(
-                sign, headers, name, superlative, entry.get("measured", False), comparative
-            )
+            found[word] = Adjective(sign, headers, name, superlative, entry.get("measured", False), comparative)
     return found
 
 

@@ -113,9 +113,7 @@ class Grammar(CandidateFeatures):
         if not mask or not view.key_words or view.key_words & self.question.stems:
             return False
         return any(
-            source.link(other).mask == mask
-            and not other.key_words
-            and self.question.stems.issuperset(other.stems)
+            source.link(other).mask == mask and not other.key_words and self.question.stems.issuperset(other.stems)
             for other in source.columns
         )
 
@@ -183,9 +181,7 @@ class Grammar(CandidateFeatures):
         own = link.mask & ~self.source.title or link.mask
         if link.score < (LEAST_DERIVED if link.derived else 0.5) or not own & (behind | listed >> 1 | commas):
             return False
-        return not any(
-            other is not view and self.source.link(other).mask & own for other in self.source.columns
-        )
+        return not any(other is not view and self.source.link(other).mask & own for other in self.source.columns)
 
     def _condition_sets(self) -> list[ConditionSet]:
         """The empty set, and the likeliest conjunctions of conditions on different tokens."""
@@ -200,18 +196,12 @@ class Grammar(CandidateFeatures):
         weak = [
             c
             for c in kept
-            if any(
-                o.mask & c.mask == c.mask and o.quality > c.quality + 0.05
-                for o in kept
-                if o.kind != "several"
-            )
+            if any(o.mask & c.mask == c.mask and o.quality > c.quality + 0.05 for o in kept if o.kind != "several")
         ]
         negation = self.cues.get("negation", 0)
         if negation:
             weak += [negated(c, negation) for c in weak]
-            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][
-                :6
-            ]
+            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][:6]
             kept += opposite
             kept += [negated(c, 0) for c in kept if c.kind == "missing"][:1]
         sets = [condition_set([condition], weak) for condition in kept]
@@ -242,9 +232,7 @@ class Grammar(CandidateFeatures):
 
         def worth(found: ConditionSet) -> float:
             covered = (found.mask & (content | self.source.values)).bit_count()
-            return (
-                found.quality / max(len(found.conditions), 1) + 0.75 * covered - 0.25 * len(found.conditions)
-            )
+            return found.quality / max(len(found.conditions), 1) + 0.75 * covered - 0.25 * len(found.conditions)
 
         sets.sort(key=lambda found: -worth(found))
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
@@ -260,9 +248,7 @@ class Grammar(CandidateFeatures):
         units = ("SEC",) if self._is_worded(measure) else measure.units
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in units):
             mask = asked[1] | adjective
-            yield self.make(
-                op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",)
-            )
+            yield self.make(op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",))
             return
         yield self.make(op, root, conditions, measure=measure, mask=adjective)
 
@@ -316,14 +302,11 @@ class Grammar(CandidateFeatures):
         headers = Question._all(link.mask for link in self.source.column_links if link.exact)
         chosen = [entry for entry in chosen if not entry[1] & headers] or chosen
         chosen = chosen or [entry for entry in known if entry[0].comparative]
-        found = [
-            (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen
-        ]
+        found = [(adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen]
         cues = self.cues
         often = cues.get("most_often", 0)  # "the most common heating" has the most of what is counted
         found = [
-            (down, token | often if token & often else token, name, headers)
-            for down, token, name, headers in found
+            (down, token | often if token & often else token, name, headers) for down, token, name, headers in found
         ]
         if "most_often" in cues and not found:
             found.append((True, cues["most_often"], "most", {}))

@@ -29,9 +29,7 @@ from kgtable.questions.relation_index import ColumnView, TableIndex
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""
 
-_SPANS = frozenset(
-    {("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")}
-)
+_SPANS = frozenset({("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")})
 _PERCENT = frozenset({"PERCENT"})
 
 
@@ -96,9 +94,7 @@ class LimitConditions(ColumnLinks):
                 and middle in ("and", "to", "-", "–", "until", "through", "till")
                 and first.lexical <= second.lexical
             ):
-                lead = question.lower[
-                    : question.tokens[(first.mask & -first.mask).bit_length() - 1].start
-                ].split()[-1:]
+                lead = question.lower[: question.tokens[(first.mask & -first.mask).bit_length() - 1].start].split()[-1:]
                 opened = bool(lead) and lead[0] in ("between", "from", "during")
                 if middle == "and" and not opened:
                     continue
@@ -124,9 +120,7 @@ class LimitConditions(ColumnLinks):
         """A month of any year, where the column has it in one year or as a text."""
 
         month = Apply(Function.MONTH, view.ref)
-        equal = Compare(
-            Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY)
-        )
+        equal = Compare(Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY))
         yield Condition(equal, mention.mask, view.place, "time", quality, relation="month")
         if len(mention.lexical) > 5:
             day = Compare(
@@ -134,9 +128,7 @@ class LimitConditions(ColumnLinks):
                 Apply(Function.DAY, view.ref),
                 Constant(Decimal(int(mention.lexical[5:7])), ValueKind.QUANTITY),
             )
-            yield Condition(
-                And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
-            )
+            yield Condition(And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day")
 
     def _clocks(self) -> Iterator[Condition]:
         """Times of the day of the question on columns of such: *after 12:00*."""
@@ -202,9 +194,7 @@ class LimitConditions(ColumnLinks):
         near = distance(link.mask, threshold.mask) if link.mask else 99
         quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
         mask = threshold.mask | (link.mask if near <= 3 else 0)
-        hinted = [
-            a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & view.aspects
-        ]
+        hinted = [a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & view.aspects]
         quality += 0.2 if hinted else 0
         units = [unit for unit in view.units if unit not in NO_UNIT]
         kind = ValueKind.QUANTITY
@@ -220,9 +210,7 @@ class LimitConditions(ColumnLinks):
                 return None
             return None  # times have conditions of their own
         elif number.unit:
-            shares = {
-                other.place for other in self.index.columns if {other.unit_hint, *other.units} & _PERCENT
-            }
+            shares = {other.place for other in self.index.columns if {other.unit_hint, *other.units} & _PERCENT}
             if number.unit == "PERCENT" and shares and view.place not in shares:
                 return None  # "more than 15 % of the votes" is said of the column of shares
             if units and is_known(number.unit) and any(comparable(number.unit, unit) for unit in units):
@@ -267,11 +255,7 @@ class LimitConditions(ColumnLinks):
         """ONE where a number is meant in full although the column prints thousands: 20,000 beside "44.9"."""
         data = self.index.relation.data(view.place)
         values = [data.values[code] for code in data.used()[:MOST_SCALED]]
-        scaled = [
-            (value.number, SCALES.get(value.scale or "ONE", 0))
-            for value in values
-            if value.number is not None
-        ]
+        scaled = [(value.number, SCALES.get(value.scale or "ONE", 0)) for value in values if value.number is not None]
         if not scaled or not all(power for _, power in scaled):
             return None
         most = max(abs(value) for value, _ in scaled)

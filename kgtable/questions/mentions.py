@@ -56,9 +56,7 @@ _THRESHOLDS = (
     (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:(?:an?|the|their) (?:[a-z]+ ){1,2}of |[a-z]+ )?{n}"),  # noqa: E501
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
-_SPAN = re.compile(
-    r"over the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b"
-)
+_SPAN = re.compile(r"over the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b")
 """What is told of several times together: *over the four years*, which compares nothing."""
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
@@ -176,11 +174,7 @@ class Mentions:
     def _years_of_spans(self, found: Sequence[TimeMention]) -> Iterator[TimeMention]:
         """*Between 1 March and 31 May 2023*: the first day is in the year said once, or in the one before it."""
         for mention, after in itertools.zip_longest(found, found[1:]):
-            if (
-                after is None
-                or len(mention.lexical) != len("--03-01")
-                or len(after.lexical) != len("2023-05-31")
-            ):
+            if after is None or len(mention.lexical) != len("--03-01") or len(after.lexical) != len("2023-05-31"):
                 yield mention
                 continue
             before = self.tokens[: (mention.mask & -mention.mask).bit_length() - 1]
@@ -200,9 +194,7 @@ class Mentions:
         for index, token in enumerate(tokens):
             if taken >> index & 1:
                 continue
-            around = [
-                tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)
-            ]
+            around = [tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)]
             day, month, year = None, names.get(token.word), None
             if month and (len(token.word) > 4 or token.text[:1].isupper() or around[3][:1].isdigit()):
                 last = index
@@ -224,12 +216,7 @@ class Mentions:
             elif _YEAR.fullmatch(token.word) and not quarterly >> index & 1:
                 end = tokens[index + 1] if index + 1 < len(tokens) else None
                 gap = self.text[token.end : end.start] if end else ""
-                if (
-                    end
-                    and gap.strip() in ("-", "–")
-                    and len(gap) == 1
-                    and re.fullmatch(r"\d\d|\d{4}", end.word)
-                ):
+                if end and gap.strip() in ("-", "–") and len(gap) == 1 and re.fullmatch(r"\d\d|\d{4}", end.word):
                     second = end.word if len(end.word) == 4 else token.word[:2] + end.word
                     if (
                         re.fullmatch(r"\d\d", end.word)
@@ -238,9 +225,7 @@ class Mentions:
                     ):
                         mask = 7 << index
                         taken |= mask
-                        yield TimeMention(
-                            f"{token.word}-{end.word}-{tokens[index + 2].word}", mask, full_mask=mask
-                        )
+                        yield TimeMention(f"{token.word}-{end.word}-{tokens[index + 2].word}", mask, full_mask=mask)
                         continue
                     mask = 3 << index
                     taken |= mask
@@ -270,9 +255,7 @@ class Mentions:
         last = self.tokens[mention.mask.bit_length() - 1]
         if behind := _OR_LATER.match(self.lower, last.end):
             relation = "until" if behind[1] in ("earlier", "before") else "since"
-            return mention._replace(
-                relation=relation, full_mask=mention.mask | self.mask(behind.start(), behind.end())
-            )
+            return mention._replace(relation=relation, full_mask=mention.mask | self.mask(behind.start(), behind.end()))
         match = _SINCE.search(before)
         if match is None:
             return mention
@@ -284,29 +267,20 @@ class Mentions:
             "earlier than": "before", "until": "until", "till": "until", "through": "until", "by": "until",
             "starting in": "since", "from": "from",
         }[match[1]]  # fmt: skip
-        return mention._replace(
-            relation=relation, full_mask=mention.mask | self.mask(match.start(1), match.end(1))
-        )
+        return mention._replace(relation=relation, full_mask=mention.mask | self.mask(match.start(1), match.end(1)))
 
     @cached_property
     def clocks(self) -> tuple[ClockMention, ...]:
         """Times of the day: ``12:00``, *9 am*, *noon*."""
         found = []
         for match in _CLOCK.finditer(self.lower):
-            hour = int(
-                match["hour"]
-                or match["hour2"]
-                or match["hour3"]
-                or (0 if match["word"] == "midnight" else 12)
-            )
+            hour = int(match["hour"] or match["hour2"] or match["hour3"] or (0 if match["word"] == "midnight" else 12))
             if match["half"]:
                 hour = hour % 12 + (12 if match["half"] == "p" else 0)
             mask = self.mask(*match.span())
             if not mask:  # behind the last token that is read
                 break
-            mention = TimeMention(
-                f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask
-            )
+            mention = TimeMention(f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask)
             found.append(self._limited(ClockMention(*self._related(mention), text=match[0])))
         return tuple(found)
 
@@ -337,9 +311,7 @@ class Mentions:
                 ):
                     value = -value
             elif token.word == "half" and self._after(token) in ("a", "an"):
-                half = self._with_unit(
-                    NumberMention(Decimal("0.5"), 1 << token.index, "half"), token.index + 1
-                )
+                half = self._with_unit(NumberMention(Decimal("0.5"), 1 << token.index, "half"), token.index + 1)
                 if half.unit is not None:
                     found.append(half._replace(unit_mask=half.unit_mask | 2 << token.index))
                 continue
@@ -359,9 +331,7 @@ class Mentions:
         """Whether an article counts: "less than an hour", "over a million"."""
         before = self.tokens[token.index - 1].word if token.index else ""
         after = self.tokens[token.index + 1].text if token.index + 1 < len(self.tokens) else ""
-        return before in _COMPARING and (
-            unit_named(after) is not None or (len(after) > 2 and after in SCALE_WORDS)
-        )
+        return before in _COMPARING and (unit_named(after) is not None or (len(after) > 2 and after in SCALE_WORDS))
 
     def _is_pronoun(self, token: QuestionToken) -> bool:
         """Whether "one" stands for a thing: after an article or a describing word, with nothing behind it."""
@@ -374,11 +344,7 @@ class Mentions:
         """The number with a scale word and a unit in the next tokens, or a currency sign before it."""
         scale, unit, mask = None, None, 0
         place = index + 1
-        if (
-            place < len(self.tokens)
-            and self.tokens[place].word in SCALE_WORDS
-            and len(self.tokens[place].word) > 2
-        ):
+        if place < len(self.tokens) and self.tokens[place].word in SCALE_WORDS and len(self.tokens[place].word) > 2:
             scale = SCALE_LETTERS.get(SCALE_WORDS[self.tokens[place].word])
             mask |= 1 << place
             place += 1
@@ -395,10 +361,7 @@ class Mentions:
             if unit is not None:
                 mask |= ((1 << length) - 1) << place
                 after = place + length
-                if (
-                    after < len(self.tokens)
-                    and self.text[self.tokens[after - 1].end : self.tokens[after].start] == "/"
-                ):
+                if after < len(self.tokens) and self.text[self.tokens[after - 1].end : self.tokens[after].start] == "/":
                     unit, mask = None, mask | 1 << after  # so much in another unit, as mg/l
                 break
         if unit is None and index and self.tokens[index - 1].text in "€£$¥":
@@ -440,11 +403,7 @@ class Mentions:
             for match in pattern.finditer(self.lower):
                 group = next(name for name in ("number", "number2") if match.groupdict().get(name))
                 number = by_place.get(match.start(group))
-                if (
-                    number is not None
-                    and not number.mask & taken
-                    and not _SPAN.match(self.lower, match.start())
-                ):
+                if number is not None and not number.mask & taken and not _SPAN.match(self.lower, match.start()):
                     taken |= number.mask
                     mask = self.mask(match.start(), match.end()) | number.mask | number.unit_mask
                     found.append(Threshold(relator, number, mask))
@@ -506,11 +465,7 @@ def _threshold_patterns() -> tuple[tuple[Relator, re.Pattern[str]], ...]:
     number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words}|half(?= an? )|an?)\b)"
     filled = []
     for relator, text in _THRESHOLDS:
-        plain = (
-            text.replace("{more}", comparatives(1))
-            .replace("{less}", comparatives(-1))
-            .replace("{u}", r"[^\W\d_]+")
-        )
+        plain = text.replace("{more}", comparatives(1)).replace("{less}", comparatives(-1)).replace("{u}", r"[^\W\d_]+")
         first, rest = plain.replace("{n}", number, 1), ""
         pieces = first + rest
         pieces = pieces.replace("{n}", number.replace("P<number>", "P<number2>"))

@@ -147,18 +147,14 @@ class Question(Mentions):
     def names(self) -> int:
         """The tokens within the sentence that are written with a capital."""
         return sum(
-            1 << token.index
-            for token in self.tokens
-            if token.index and not token.empty and token.text[:1].isupper()
+            1 << token.index for token in self.tokens if token.index and not token.empty and token.text[:1].isupper()
         )
 
     @cached_property
     def before_commas(self) -> int:
         """The tokens right before a comma."""
         return sum(
-            1 << one.index
-            for one, other in pairwise(self.tokens)
-            if self.text[one.end : other.start].strip() == ","
+            1 << one.index for one, other in pairwise(self.tokens) if self.text[one.end : other.start].strip() == ","
         )
 
     @cached_property
@@ -203,12 +199,8 @@ class Question(Mentions):
     def plural(self) -> bool:
         """Whether several things seem to be asked for."""
         last = self.words_of(self.head).lower()
-        listed = self.wh == "list" or re.search(
-            r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
-        )
-        return bool(listed) or (
-            len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
-        )
+        listed = self.wh == "list" or re.search(r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower)
+        return bool(listed) or (len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is")))
 
     @cached_property
     def adjectives(self) -> tuple[tuple[Adjective, int], ...]:

@@ -61,9 +61,7 @@ class References(Grammar):
                 for aggregate, told in self._aggregates_named():
                     for view in [v for v in self.measures if v.ref.table == own_id][:2]:
                         of_rows = Aggregate(AGGREGATES[aggregate], view.ref, rows)
-                        yield self.make(
-                            f"{name}/{aggregate}", of_rows, conditions, measure=view, mask=mask | told
-                        )
+                        yield self.make(f"{name}/{aggregate}", of_rows, conditions, measure=view, mask=mask | told)
 
     def _of_other(self, part: int) -> Iterator[ConditionSet]:
         """No condition, and the likeliest conditions on the columns of one part of a join, none negated."""

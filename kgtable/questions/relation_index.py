@@ -119,9 +119,7 @@ class ColumnView:
     @property
     def quantity(self) -> bool:
         """Whether it counts things: pieces, copies, a stock; a price for each of them does not."""
-        return (
-            self.measure and _PRICE not in self.aspects and bool(set(self.stems) & words_of_type("quantity"))
-        )
+        return self.measure and _PRICE not in self.aspects and bool(set(self.stems) & words_of_type("quantity"))
 
     @property
     def measure(self) -> bool:
@@ -198,9 +196,7 @@ class TableIndex:
     @cached_property
     def has_totals(self) -> bool:
         """Whether it has total rows or aggregates among its members."""
-        return bool(
-            ((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.AGGREGATE)).any()
-        )
+        return bool(((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.AGGREGATE)).any())
 
     def _reference(self, header: str, index: int) -> str | int:
         """The header where it names this column alone, else the index."""
@@ -231,8 +227,7 @@ class TableIndex:
         filled = int((data.codes >= 0).sum())
         said = frozenset(stems)
         clock = _is_clock(data) and (
-            column.kind is ValueKind.DATE
-            or (column.kind is ValueKind.DURATION and CLOCK_NAME.search(own) is not None)
+            column.kind is ValueKind.DATE or (column.kind is ValueKind.DURATION and CLOCK_NAME.search(own) is not None)
         )
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
         names = () if set(written) == said else (written,)
@@ -260,10 +255,7 @@ class TableIndex:
             frozenset(name_stems(shared[1])) if shared else frozenset(),
             clock=clock,
             unit_stems=frozenset(
-                stem
-                for part in _UNIT_PART.findall(column.header)
-                for stem in name_stems(part)
-                if stem.isalpha()
+                stem for part in _UNIT_PART.findall(column.header) for stem in name_stems(part) if stem.isalpha()
             ),
             names=names,
         )
@@ -385,9 +377,7 @@ def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> froze
     if any(unit.startswith("CCY_") for unit in units):
         return _measures()["CCY"]
     known = (
-        words
-        for unit, words in _measures().items()
-        if unit != "date" and any(comparable(unit, one) for one in units)
+        words for unit, words in _measures().items() if unit != "date" and any(comparable(unit, one) for one in units)
     )
     return next(known, frozenset()) if units else frozenset()
 

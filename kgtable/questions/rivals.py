@@ -81,9 +81,7 @@ def printed_instead(best: Executed, rivals: Sequence[Executed]) -> Executed:
     printed = (
         rival
         for rival in rivals
-        if rival.candidate.op == "select"
-        and rival.denotation.size == 1
-        and own.isdisjoint(rival.candidate.source.ids)
+        if rival.candidate.op == "select" and rival.denotation.size == 1 and own.isdisjoint(rival.candidate.source.ids)
     )
     return next(printed, best)
 
@@ -143,9 +141,7 @@ def _asks_for_something_else(other: Executed, best: Executed) -> bool:
     if theirs.op.partition("/")[0] == "count" and mine.op.partition("/")[0] == "count_distinct":
         key = mine.target
         return bool(best.features.get("t:focus")) and key is not None and key.distinct < key.filled
-    return bool(
-        best.features.get("t:focus") and theirs.target is not None and not other.features.get("t:focus")
-    )
+    return bool(best.features.get("t:focus") and theirs.target is not None and not other.features.get("t:focus"))
 
 
 def _matches_in_part(other: Executed, best: Executed) -> bool:
@@ -179,9 +175,7 @@ def _says_more(other: Executed, best: Executed) -> bool:
 def _leaves_a_named_column(other: Executed, best: Executed) -> bool:
     """Whether the best one chooses or computes by a column that the question names in full, and this one does not."""
     source, target = best.candidate.source, best.candidate.target
-    named = {
-        view.ref for view in source.columns if source.link(view).exact and source.link(view).score >= _NAMED
-    }
+    named = {view.ref for view in source.columns if source.link(view).exact and source.link(view).score >= _NAMED}
     mine, theirs = columns_read(best) & named, columns_read(other) & named
     mine -= {target.ref} if target is not None else set()
     return bool(mine - theirs) and not theirs - mine

@@ -55,9 +55,7 @@ class Selections(Grammar):
             if (view.place not in conditions.columns - without or source.link(view).score > 0.5)
             and not self._is_number_of_named_rows(view)
         ]
-        limit = (
-            len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
-        )
+        limit = len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
         if conditions.conditions or question.wh in (
             "list",
             "which",
@@ -75,9 +73,7 @@ class Selections(Grammar):
                 if (unit := self._another_unit(view)) is not None:
                     converted = Convert(Lookup(rows, view.ref), unit)
                     mask = question.unit_asked[1] if question.unit_asked else 0
-                    yield self.make(
-                        "select", converted, conditions, target=view, mask=mask, also=("convert",)
-                    )
+                    yield self.make("select", converted, conditions, target=view, mask=mask, also=("convert",))
         # "2023 compared with 2022" may ask for both, side by side.
         beside = self.cues.get("than", 0) & self.cues.get("difference", 0)
         for linked in self._lists(targets, conditions.mask):
@@ -85,18 +81,14 @@ class Selections(Grammar):
             asked = [view for view in linked if view.place not in conditions.columns]
             for shown in [linked, asked] if 2 <= len(asked) < len(linked) else [linked]:
                 chosen = Project(rows, tuple(Named(view.ref) for view in shown))
-                yield self.make(
-                    "select/columns", chosen, conditions, target=shown[0], others=shown, mask=beside
-                )
+                yield self.make("select/columns", chosen, conditions, target=shown[0], others=shown, mask=beside)
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.ordered_by:
                 down = "descending" in self.cues
                 ordered = Sort(rows, (SortKey(by.ref, down),))
                 others = [view for view in targets if view.place != by.place and view.label][:1]
                 for view in dict.fromkeys((*targets[:2], *others)):
-                    yield self.make(
-                        "sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by
-                    )
+                    yield self.make("sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by)
                 for shown in self._lists(targets, conditions.mask):
                     yield self.make(
                         "sorted/columns", Project(ordered, tuple(Named(view.ref) for view in shown)),
@@ -146,14 +138,10 @@ class Selections(Grammar):
         for adjective, _ in question.achievements[:1]:  # "the winning time" is the lowest
             for view in self.measures[:MOST_MEASURES]:
                 told = self._told_by(view)
-                sign = next(
-                    (adjective.headers[stem] for stem in sorted(told) if stem in adjective.headers), 0
-                )
+                sign = next((adjective.headers[stem] for stem in sorted(told) if stem in adjective.headers), 0)
                 if sign and self.source.link(view).exact:
                     name = "max" if sign > 0 else "min"
-                    yield from self._converted(
-                        name, Aggregate(AGGREGATES[name], view.ref, rows), conditions, view
-                    )
+                    yield from self._converted(name, Aggregate(AGGREGATES[name], view.ref, rows), conditions, view)
         dates = [view for view in self.sortables if view.temporal][:2]
         for view in dates:
             for name, cue in (("min", "first"), ("max", "last")):
@@ -186,16 +174,10 @@ class Selections(Grammar):
                 if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
                 descending = sign > 0 if sign else down
-                if (
-                    by.role is ColumnRole.ORDINAL
-                    and not sign
-                    and name in ("high", "low", "good", "bad", "most")
-                ):
+                if by.role is ColumnRole.ORDINAL and not sign and name in ("high", "low", "good", "bad", "most"):
                     descending = not down
                 ranked: Rows = base
-                if self._shows_costs_below_zero(
-                    by
-                ):  # what costs most is the lowest of the amounts below zero
+                if self._shows_costs_below_zero(by):  # what costs most is the lowest of the amounts below zero
                     ranked = Filter(base, Compare(Relator.LESS, by.ref, _ZERO))
                     descending = not descending
                 order = Sort(ranked, (SortKey(by.ref, descending),))
@@ -203,11 +185,7 @@ class Selections(Grammar):
                 mask = (
                     token
                     | costs
-                    | (
-                        Question._all([cues.get("first", 0) | cues.get("last", 0)])
-                        if name in ("early", "late")
-                        else 0
-                    )
+                    | (Question._all([cues.get("first", 0) | cues.get("last", 0)]) if name in ("early", "late") else 0)
                 )
                 best = Limit(order, count) if count > 1 else Limit(order, 1, ties=True)
                 free = [v for v in source.columns if v.place not in conditions.columns]
@@ -227,9 +205,7 @@ class Selections(Grammar):
                         continue  # "the highest price" is the most of the prices
                     if count > 1:
                         root = Project(Limit(order, count), (Named(view.ref),))
-                        yield self.make(
-                            "top", root, conditions, target=view, measure=by, mask=mask | count_mask
-                        )
+                        yield self.make("top", root, conditions, target=view, measure=by, mask=mask | count_mask)
                     else:
                         root = Project(Limit(order, 1, ties=True), (Named(view.ref),), True)
                         yield self.make("extreme", root, conditions, target=view, measure=by, mask=mask)
@@ -360,9 +336,7 @@ class Selections(Grammar):
                 yield made(f"group/{name}/swapped", Project(grouped, (value, shown)), 0, also)
             else:
                 yield made(f"group/{name}", grouped, 0, also)
-        numbers = [
-            t for t in self.question.thresholds if not t.mask & conditions.mask and t.number.unit is None
-        ]
+        numbers = [t for t in self.question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
         for threshold in numbers[:1]:
             limit = Constant(threshold.number.value, ValueKind.QUANTITY)
             having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))

@@ -152,8 +152,7 @@ class ProgramSource:
     def rows(self, choice: RowChoice = RowChoice.MEMBERS) -> Rows:
         """All its rows."""
         tables = [
-            TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice)
-            for part in self.links
+            TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice) for part in self.links
         ]
         found: Rows = tables[0]
         for key, other in zip(self.joins, tables[1:], strict=False):
@@ -294,9 +293,7 @@ def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition
     return ConditionSet(tuple(conditions), mask, quality, choice, features)
 
 
-def joins_of(
-    sources: Sequence[ProgramSource], stated: TableRelations | None = None
-) -> Iterator[ProgramSource]:
+def joins_of(sources: Sequence[ProgramSource], stated: TableRelations | None = None) -> Iterator[ProgramSource]:
     """Pairs of single-table sources that share a key, or are joined by the graph, where the question speaks of both."""
     for one, other in combinations(sources[:6], 2):
         if not (_spoken(one) and _spoken(other)):
@@ -391,9 +388,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
             if numeric and (not (same or keyed) or _number_other_things(one, other)):
                 continue
             named = _names(one, right) or _names(other, left)
-            score = (
-                share + same + 0.8 * named + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
-            )
+            score = share + same + 0.8 * named + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
             if best is None or score > best[0]:
                 told = {"join:same": float(same), "join:named": float(named), "join:kin": kin,
                         "join:share": share, "join:numeric": float(numeric)}  # fmt: skip
@@ -413,18 +408,14 @@ def _key_columns(index: TableIndex) -> list[ColumnView]:
 
 
 def _is_keyed(view: ColumnView) -> bool:
-    return view.role is ColumnRole.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(
-        view.stems
-    )
+    return view.role is ColumnRole.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(view.stems)
 
 
 def _number_other_things(one: ColumnView, other: ColumnView) -> bool:
     """Whether each column numbers the rows of its own table by a name of its own, as course ids and teacher ids do."""
     mine, theirs = ({stem for stem in view.stems if stem not in KEY_WORDS} for view in (one, other))
     unique = one.distinct == one.filled and other.distinct == other.filled
-    return (
-        unique and _is_keyed(one) and _is_keyed(other) and bool(mine and theirs) and mine.isdisjoint(theirs)
-    )
+    return unique and _is_keyed(one) and _is_keyed(other) and bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
 def _kinship(left: TableIndex, right: TableIndex) -> float:

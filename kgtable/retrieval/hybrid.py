@@ -60,9 +60,7 @@ def _of_columns(texts: IntArray, corpus: Corpus) -> IntArray:
     return np.asarray(cells[~places.row_is_header[places.cell_row[cells]]])
 
 
-def containing_cells(
-    labels: Iterable[str], store: TripleStore, names: Namespaces
-) -> dict[str, set[CellAddress]]:
+def containing_cells(labels: Iterable[str], store: TripleStore, names: Namespaces) -> dict[str, set[CellAddress]]:
     """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine.
 
     A query compares one label with every text of the graph: several labels would take as many times as long, and
@@ -353,9 +351,7 @@ class IndexlessRetriever:
             )
             return hybrid.retrieve_labelled(question, labels, k, clock, trace)
 
-    def _index(
-        self, tables: Iterable[str], found: Mapping[str, Set[CellAddress]], folder: Path
-    ) -> GraphIndex:
+    def _index(self, tables: Iterable[str], found: Mapping[str, Set[CellAddress]], folder: Path) -> GraphIndex:
         reader = TableReader(self._store, self._names)
         contents = (reader.content(id, likeliest_rows(id, found) if found else None) for id in tables)
         write_lexical(contents, folder)

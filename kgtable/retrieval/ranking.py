@@ -133,9 +133,7 @@ def _of_large(corpus: Corpus, start: int, end: int, matching: IntArray, hit_rows
     first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
     rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
     named = matching[(matching >= start) & (matching < end)]
-    led_to = distinct(
-        np.concatenate([named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])])
-    )
+    led_to = distinct(np.concatenate([named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])]))
     first = np.arange(start, min(end, start + LARGE))
     return distinct(np.concatenate([first, led_to[:LARGE]]))
 

@@ -132,9 +132,7 @@ def _embedder(name: str) -> Embedder:
     except MissingExtraError as error:
         raise RetrievalError(f"The method dense: {error.message}", hint=error.hint) from error
     if embedder is None:
-        raise RetrievalError(
-            "The method dense cannot do without an embedding.", hint="Name one, such as minilm."
-        )
+        raise RetrievalError("The method dense cannot do without an embedding.", hint="Name one, such as minilm.")
     return embedder
 
 
@@ -198,9 +196,7 @@ def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str
     for part in filter(None, given.split(",")):
         option, _, value = (piece.strip() for piece in part.partition("="))
         if option not in known:
-            raise RetrievalError(
-                f"The method {name} has no option {option!r}.", hint=f"It has: {', '.join(known)}."
-            )
+            raise RetrievalError(f"The method {name} has no option {option!r}.", hint=f"It has: {', '.join(known)}.")
         values[option] = _value_of(f"{name}:{option}", value, types[option])
     options: Hashable = kind(**values)
     return name, options

@@ -50,13 +50,9 @@ class TableTexts:
     substitutes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def write(
-        cls, tables: Iterable[Table], format_name: TableFormat | str, rows: int = ROWS_PER_CHUNK
-    ) -> TableTexts:
+    def write(cls, tables: Iterable[Table], format_name: TableFormat | str, rows: int = ROWS_PER_CHUNK) -> TableTexts:
         """Write every table in the format, long ones in pieces of `rows` body rows."""
-        pieces = [
-            (table.id, format_table(piece, format_name)) for table in tables for piece in chunks(table, rows)
-        ]
+        pieces = [(table.id, format_table(piece, format_name)) for table in tables for piece in chunks(table, rows)]
         return cls(TableFormat(format_name), tuple(id for id, _ in pieces), tuple(text for _, text in pieces))
 
     def digest(self) -> str:

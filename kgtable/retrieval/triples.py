@@ -59,16 +59,12 @@ class RetrievedCells:
         else:
             found = self._reader.cells(list(zip(addresses, predicates, strict=True)))
         names = self._reader.names
-        for at, predicate, cell, score in zip(
-            addresses, predicates, found, self._scores[first:last], strict=True
-        ):
+        for at, predicate, cell, score in zip(addresses, predicates, found, self._scores[first:last], strict=True):
             if cell is not None:
                 yield scored_triple(at, predicate or TEXT, cell, names, score)
 
 
-def scored_triple(
-    at: CellAddress, predicate: str, found: FoundCell, names: Namespaces, score: float
-) -> ScoredTriple:
+def scored_triple(at: CellAddress, predicate: str, found: FoundCell, names: Namespaces, score: float) -> ScoredTriple:
     """A cell as a triple of its row."""
     subject, group, cell = found
     iri = names.cell_iri(*at) if cell.is_node else names.row_iri(at.table, at.row)
@@ -91,9 +87,7 @@ def triples_of(content: TableContent, names: Namespaces) -> Iterator[ScoredTripl
 _OF_ROWS = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("table", "row", "group", "subject"))}
 
 
-def described_rdf(
-    store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple], format: Format
-) -> str:
+def described_rdf(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple], format: Format) -> str:
     """RDF of the rows of the triples: label, group and retrieved cells, with all statements about these cells."""
     by_table: dict[str, list[ScoredTriple]] = defaultdict(list)
     for triple in triples:

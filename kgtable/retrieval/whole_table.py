@@ -48,9 +48,7 @@ class _TextRetriever(ABC):
         """At most `k` triples of the best tables, table by table."""
         started = time.perf_counter()
         ranked = self._texts.rank(self.scores(question))
-        return as_retrieval(
-            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
-        )
+        return as_retrieval(question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started)
 
 
 class BM25Retriever(_TextRetriever):
@@ -81,9 +79,7 @@ class DenseRetriever(_TextRetriever):
 
     name = "dense"
 
-    def __init__(
-        self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None
-    ) -> None:
+    def __init__(self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None) -> None:
         super().__init__(texts, triples_of)
         self._embedder = embedder
         self._index = faiss.IndexFlatIP(embedder.dimension)

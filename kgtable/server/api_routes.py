@@ -196,9 +196,7 @@ class Api:
         job["after"] = after
         if "text/event-stream" in request.headers.get("accept", ""):
             unbuffered = {"cache-control": "no-store", "x-accel-buffering": "no"}
-            return StreamingResponse(
-                self._events(job, request), media_type="text/event-stream", headers=unbuffered
-            )
+            return StreamingResponse(self._events(job, request), media_type="text/event-stream", headers=unbuffered)
         body = await self._state.explore(job)
         return Response(body, media_type=requests.JSON, headers={"cache-control": "no-store"})
 

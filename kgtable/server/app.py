@@ -74,9 +74,7 @@ _LOG = logging.getLogger(__name__)
 class Handler(Protocol):
     """A part of the server that answers requests itself and raises `Problem` for errors."""
 
-    async def handle(
-        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
-    ) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]) -> None:
         """Answer one request."""
         ...
 

@@ -140,9 +140,7 @@ class BoundedHeads:
         limits, headers, query = self._limits, scope["headers"], scope["query_string"]
         size = sum(len(name) + len(value) + 4 for name, value in headers)
         if size > limits.head_bytes or len(headers) > limits.headers:
-            detail = (
-                f"The headers are more than {limits.headers}, or longer than {limits.head_bytes:,} bytes."
-            )
+            detail = f"The headers are more than {limits.headers}, or longer than {limits.head_bytes:,} bytes."
             return Problem("headers-too-large", detail, {"limit": limits.head_bytes})
         if len(scope["raw_path"]) + len(query) > limits.url_bytes:
             detail = f"The address is longer than {limits.url_bytes:,} bytes. Long queries are sent by POST."

@@ -154,9 +154,7 @@ class Editing:
         self._building = True
         job = {"op": "build", "decisions": given.get("decisions")}
         events = self._events(job, files, [brought[name] for name in names])
-        return StreamingResponse(
-            events, media_type="text/event-stream", headers={"cache-control": "no-store"}
-        )
+        return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
     async def _events(self, job: Head, files: list[WaitingFile], gone: list[Path]) -> AsyncIterator[bytes]:
         """Progress, then ``built`` or ``problem``; the build goes on when the client goes away."""

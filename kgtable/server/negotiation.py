@@ -156,9 +156,7 @@ def choose(accept: str, offers: tuple[Offer, ...]) -> Offer | None:
 def _match(offer: Offer, ranges: Sequence[_Range]) -> _Range | None:
     """The most specific range that matches an offer; its main media type wins over its aliases."""
     fitting = [
-        entry
-        for entry in ranges
-        if _covers(entry.media_type, offer.media_type) or entry.media_type in offer.aliases
+        entry for entry in ranges if _covers(entry.media_type, offer.media_type) or entry.media_type in offer.aliases
     ]
     exact = [entry for entry in fitting if entry.media_type == offer.media_type]
     if exact:

@@ -59,9 +59,7 @@ _PASSAGES = _array(
         words=_TEXT,
     )
 )
-_NAMED_TABLES = _array(
-    _object(id=_TEXT, title=_TEXT, subtitle=_TEXT, file=_TEXT, rows=_WHOLE, columns=_TEXTS)
-)
+_NAMED_TABLES = _array(_object(id=_TEXT, title=_TEXT, subtitle=_TEXT, file=_TEXT, rows=_WHOLE, columns=_TEXTS))
 _FACET = _array(_object(value=_TEXT, label=_TEXT, tables=_WHOLE))
 _PROGRAM = {
     "type": ["object", "null"],
@@ -106,9 +104,7 @@ _DOCUMENT_PLACE = [
     _parameter("id", {"type": "string", "minLength": 1}, "The document's id.", required=True, where="path"),
     _parameter("first", _range(0, 10**9, 0), "The first paragraph, from 0."),
     _parameter("count", _range(1, 200, 40), "Number of paragraphs."),
-    _parameter(
-        "paragraph", _range(0, 10**9, 0), "A paragraph that is read from its words at `start` on if long."
-    ),
+    _parameter("paragraph", _range(0, 10**9, 0), "A paragraph that is read from its words at `start` on if long."),
     _parameter("start", _range(0, 10**9, 0), "Characters of that paragraph before the wanted words."),
 ]
 _QUESTION = {"type": "string", "minLength": 1, "maxLength": 2_000, "pattern": r"\S"}
@@ -353,9 +349,7 @@ def _get(about: str, schema: str, parameters: list[Any], *, statuses: tuple[int,
         "304": {"description": "Not modified since the given entity tag."},
         **_problems(400, *statuses, 503),
     }
-    return {
-        "get": {"summary": about, "operationId": schema, "parameters": parameters, "responses": responses}
-    }
+    return {"get": {"summary": about, "operationId": schema, "parameters": parameters, "responses": responses}}
 
 
 def _problems(*statuses: int) -> dict[str, Any]:
@@ -488,9 +482,7 @@ def document(server: str) -> dict[str, Any]:
             "/api/tables": _get("The tables, searched by words and narrowed", "Tables", _LISTING),
             "/api/suggestions": _get("Questions that are answered", "Suggestions", _NEAR, statuses=(404,)),
             "/api/tables/{id}": _table_path(),
-            "/api/cells": _get(
-                "Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)
-            ),
+            "/api/cells": _get("Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)),
             "/api/documents/{id}": _get(
                 "Some paragraphs of a document, and the tables beside them",
                 "Document",
@@ -502,9 +494,7 @@ def document(server: str) -> dict[str, Any]:
             "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),
             "/api/landmarks": _get("Shared subjects, and relations between tables", "Landmarks", []),
             "/api/units": _get("The units of the numbers", "Units", []),
-            "/api/evaluation": _get(
-                "The last evaluation that was reported", "Evaluation", [], statuses=(404,)
-            ),
+            "/api/evaluation": _get("The last evaluation that was reported", "Evaluation", [], statuses=(404,)),
             "/api/editing": _get("Whether tables may be brought, and which were", "Editing", []),
             "/api/uploads": _upload_path(),
             "/api/uploads/{id}": _removal_path(),

@@ -79,14 +79,11 @@ def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-def page(
-    name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()
-) -> bytes:
+def page(name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()) -> bytes:
     """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
     current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
     links = "".join(
-        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>'
-        for key, path, title in (*NAVIGATION, *more)
+        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in (*NAVIGATION, *more)
     )
     script = "shell" if name == "problem" else name
     scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
@@ -98,8 +95,7 @@ def page(
     styles = ""
     if name == "query":
         styles = "\n".join(
-            f'<link rel="stylesheet" href="/static/vendor/{part}.css">'
-            for part in ("codemirror", "show-hint")
+            f'<link rel="stylesheet" href="/static/vendor/{part}.css">' for part in ("codemirror", "show-hint")
         )
         parts = ("codemirror", "sparql", "show-hint", "matchbrackets")
         editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
@@ -260,9 +256,7 @@ class Pages:
         """
         offer = _wanted(request)
         is_subject = await self._holds(f"ASK {{ <{iri}> ?p ?o }}")
-        if not is_subject and not await self._holds(
-            f"ASK {{ {{ ?s ?p <{iri}> }} UNION {{ ?s <{iri}> ?o }} }}"
-        ):
+        if not is_subject and not await self._holds(f"ASK {{ {{ ?s ?p <{iri}> }} UNION {{ ?s <{iri}> ?o }} }}"):
             raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
         if offer.media_type == HTML:
             return _html(request, self._page("resource", {"iri": escape(iri, quote=True)}))

@@ -157,9 +157,7 @@ async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
     return b"".join(parts)
 
 
-async def json_object(
-    receive: Receive, headers: Mapping[bytes, bytes], limit: int, names: set[str]
-) -> dict[str, Any]:
+async def json_object(receive: Receive, headers: Mapping[bytes, bytes], limit: int, names: set[str]) -> dict[str, Any]:
     """The body as a JSON object with some of these names. Raises `Problem` for any other body."""
     if media_type(text(headers, b"content-type")) != JSON:
         raise Problem("unsupported-media-type", f"Send the request as {JSON}.")
@@ -175,9 +173,7 @@ async def json_object(
 
 
 @asynccontextmanager
-async def saved_body(
-    receive: Receive, headers: Mapping[bytes, bytes], limit: int, folder: Path
-) -> AsyncIterator[Path]:
+async def saved_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int, folder: Path) -> AsyncIterator[Path]:
     """The body as a file in a folder, removed when the block ends.
 
     Raises `Problem` if it is too long or compressed, or the disk is full.
@@ -195,14 +191,10 @@ async def saved_body(
             os.unlink(name)
 
 
-async def _take(
-    receive: Receive, headers: Mapping[bytes, bytes], limit: int, keep: Callable[[bytes], object]
-) -> None:
+async def _take(receive: Receive, headers: Mapping[bytes, bytes], limit: int, keep: Callable[[bytes], object]) -> None:
     """Hand on the parts of a body. Raises `Problem` if it is too long or compressed."""
     if text(headers, b"content-encoding").strip().lower() not in ("", "identity"):
-        raise Problem(
-            "unsupported-media-type", "Send the body uncompressed.", {}, {"accept-encoding": "identity"}
-        )
+        raise Problem("unsupported-media-type", "Send the body uncompressed.", {}, {"accept-encoding": "identity"})
     length = text(headers, b"content-length")
     if length.isascii() and length.isdigit() and int(length[:20]) > limit:
         raise _too_long(limit)

@@ -121,9 +121,7 @@ def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes])
     """Raise `Problem` if reading needs a token (beyond loopback) and the request has none."""
     if is_loopback(settings.host):
         return
-    allowed = same_secret(bearer(headers), settings.token) or same_secret(
-        cookie_token(headers), settings.token
-    )
+    allowed = same_secret(bearer(headers), settings.token) or same_secret(cookie_token(headers), settings.token)
     _require(allowed, "This server needs its token. In a browser, open /?token=… once.", headers)
 
 

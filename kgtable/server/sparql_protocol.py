@@ -50,9 +50,7 @@ class SparqlEndpoint:
     def __init__(self, state: ServerState) -> None:
         self._state = state
 
-    async def handle(
-        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
-    ) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]) -> None:
         """Answer one request. Raises `Problem`."""
         method = scope["method"]
         if method == "OPTIONS":
@@ -71,9 +69,7 @@ class SparqlEndpoint:
         else:
             await self._query(operation, base, scope, receive, send, headers)
 
-    async def _operation(
-        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]
-    ) -> ProtocolOperation:
+    async def _operation(self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]) -> ProtocolOperation:
         in_url = requests.parameters(scope["query_string"])
         limit = self._state.settings.limits.query_text
         if len(scope["query_string"]) > 3 * limit:
@@ -144,9 +140,7 @@ class SparqlEndpoint:
         ):
             await self._update(operation, base, send, path)
 
-    async def _update(
-        self, operation: ProtocolOperation, base: str, send: Send, path: Path | None = None
-    ) -> None:
+    async def _update(self, operation: ProtocolOperation, base: str, send: Send, path: Path | None = None) -> None:
         state = self._state
         job: Head = {
             "op": "update",
@@ -210,9 +204,7 @@ async def _send(
     """Send a result, or that the client has it already; `tagged` is whether it may have an entity tag."""
     tag = answer.tag if tagged else ""
     if answer.status == 304 or (tag and not_modified(headers, tag)):
-        await send_empty(
-            send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding", "cache-control": "no-cache"}
-        )
+        await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding", "cache-control": "no-cache"})
     else:
         await send_answer(send, answer, tag, head=scope["method"] == "HEAD", gone=gone)
 
@@ -254,9 +246,7 @@ class GraphStore:
     def __init__(self, state: ServerState) -> None:
         self._state = state
 
-    async def handle(
-        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
-    ) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]) -> None:
         """Answer one request. Raises `Problem`."""
         method = scope["method"]
         origin = requests.origin_of(scope, headers)
@@ -269,9 +259,7 @@ class GraphStore:
         elif method in ("PUT", "POST", "DELETE"):
             await self._write(target, origin, scope, receive, send, headers)
         else:
-            raise Problem(
-                "method-not-allowed", f"{method} is not supported here.", {}, {"allow": STORE_METHODS}
-            )
+            raise Problem("method-not-allowed", f"{method} is not supported here.", {}, {"allow": STORE_METHODS})
 
     async def _read(
         self, target: Target, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
@@ -353,9 +341,7 @@ def _check_type(content_type: str, *, quads: bool) -> None:
         return
     form = RdfFormat.from_media_type(kind) if kind else None
     if form is None or (form.supports_datasets and form != RdfFormat.JSON_LD and not quads):
-        raise Problem(
-            "unsupported-media-type", f"{kind or 'A body without a type'} is not a format for a graph."
-        )
+        raise Problem("unsupported-media-type", f"{kind or 'A body without a type'} is not a format for a graph.")
 
 
 def _has_graphs(content_type: str) -> bool:
@@ -373,9 +359,7 @@ class Description:
     def __init__(self, state: ServerState) -> None:
         self._state = state
 
-    async def handle(
-        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
-    ) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]) -> None:
         """Answer a GET or HEAD without a query. Raises `Problem`."""
         accept = requests.text(headers, b"accept")
         offer = negotiation.choose(accept, GRAPH)

@@ -48,9 +48,7 @@ class AccessLog:
         self._timer: asyncio.TimerHandle | None = None
         self._second, self._clock = 0, ""
 
-    def record(
-        self, client: str, method: str, path: str, query: str, status: int, size: int, seconds: float
-    ) -> None:
+    def record(self, client: str, method: str, path: str, query: str, status: int, size: int, seconds: float) -> None:
         """Log one request. Long query strings are cut; bodies and tokens are never logged."""
         if self._stream is None:
             return
@@ -330,13 +328,9 @@ class ServerState:
         settings = self.settings
         self.readers = Pool("read", settings.lanes, settings.limits.memory)
         self.explorers = Pool("explore", serial_lanes(settings.lanes, 2), settings.limits.api_memory)
-        self.writer = (
-            Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
-        )
+        self.writer = Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
         self.editors = (
-            Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory)
-            if settings.editable
-            else None
+            Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory) if settings.editable else None
         )
         self.cache = AnswerCache(settings.answer_cache)
 
@@ -350,9 +344,7 @@ class ServerState:
         """Execute a read job; its response, and whether it may be cached. Raises `Problem`."""
         stream = ResultStream() if job.get("stream") else None
         head, body = _checked(
-            await self.readers.run(
-                job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
-            )
+            await self.readers.run(job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream)
         )
         encoding = head.get("encoding")
         answer = CachedResponse(
@@ -374,9 +366,7 @@ class ServerState:
         if view.directory is None:
             raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
         _, body = _checked(
-            await self.explorers.run(
-                job, self.settings.limits.api_seconds, view, events=events, stoppable=True
-            )
+            await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events, stoppable=True)
         )
         return body
 
@@ -385,9 +375,7 @@ class ServerState:
         directory = self.view().directory
         if self.editors is None or directory is None:
             raise Problem("forbidden", "This server was not started with --editable.")
-        seconds = (
-            self.settings.limits.build_seconds if job["op"] == "build" else self.settings.limits.api_seconds
-        )
+        seconds = self.settings.limits.build_seconds if job["op"] == "build" else self.settings.limits.api_seconds
         folder = self.settings.folder
         roots = [] if folder is None else [str(folder.absolute())]
         job = {**job, "directory": directory, "roots": roots}
@@ -458,7 +446,5 @@ def _checked(frame: WorkerFrame) -> WorkerFrame:
     """The frame; raises the `Problem` that it reports, if any."""
     head, body = frame
     if "problem" in head:
-        raise Problem(
-            head["problem"], body.decode("utf-8", "replace"), head["extra"], head.get("headers", {})
-        )
+        raise Problem(head["problem"], body.decode("utf-8", "replace"), head["extra"], head.get("headers", {}))
     return frame

@@ -40,9 +40,7 @@ def _documents() -> Any:
 
 
 SYSTEMS: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(
-        ("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"), _tablerag
-    ),
+    **dict.fromkeys(("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"), _tablerag),
     "dmral": _dmral,
     **dict.fromkeys(("trag", "trag-paper"), _trag),
     "documents": _documents,

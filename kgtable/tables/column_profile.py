@@ -184,9 +184,7 @@ _FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
 _LETTERS_BEHIND = re.compile(r"[-−(]?\d[\d,.\s]*?\)? ?([A-Za-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
-_COMPOUND = re.compile(
-    r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE
-)
+_COMPOUND = re.compile(r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE)
 DURATION_NAME = re.compile(
     r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind"
     r"|(?<!opening )\bhours\W*$",
@@ -246,11 +244,7 @@ def _sample(table: Table) -> list[dict[str, int]]:
     label = table.structure.label_column
     for group in sorted(table.structure.groups)[:SAMPLED_TEXTS]:
         cells = table.grid.head[group] if group < len(table.grid.head) else ()
-        if (
-            label < min(len(cells), len(samples))
-            and cells[label].strip()
-            and len(samples[label]) < SAMPLED_TEXTS
-        ):
+        if label < min(len(cells), len(samples)) and cells[label].strip() and len(samples[label]) < SAMPLED_TEXTS:
             samples[label].setdefault(cells[label].strip(), 1)
     for row in rows[::step]:
         for texts, text in zip(samples, row, strict=False):
@@ -265,11 +259,7 @@ def _sample(table: Table) -> list[dict[str, int]]:
 def _body_rows(table: Table) -> Iterator[Row]:
     structure = table.structure
     for index, row in enumerate(table.grid.head):
-        if (
-            index >= structure.body_start
-            and index not in structure.groups
-            and index not in structure.footnotes
-        ):
+        if index >= structure.body_start and index not in structure.groups and index not in structure.footnotes:
             yield row
 
 
@@ -341,9 +331,7 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     spans = [text for text in plain if _span(text, bare_seconds=False)]
     if len(spans) == len(plain) and _in_several_units(spans):
         return True
-    sure = any(
-        text.count(":") == 2 or _COMPOUND.search(text) or _SPLIT_SECONDS.search(text) for text in spans
-    )
+    sure = any(text.count(":") == 2 or _COMPOUND.search(text) or _SPLIT_SECONDS.search(text) for text in spans)
     named = DURATION_NAME.search(name) is not None
     if not (sure or (named and any(":" in text for text in spans))):
         return False
@@ -351,9 +339,7 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
         return False
     if all(map(_CLOCK.fullmatch, plain)) and not named:
         return False
-    if all(map(_CLOCK.fullmatch, plain)) and all(
-        int(text[:2]) >= 5 and int(text[-1]) in (0, 5) for text in plain
-    ):
+    if all(map(_CLOCK.fullmatch, plain)) and all(int(text[:2]) >= 5 and int(text[-1]) in (0, 5) for text in plain):
         return False
     split = any(map(_SPLIT_SECONDS.search, spans))
     others = sum(1 for text in texts if any(map(str.isdigit, text)) and not _span(text, split))
@@ -442,9 +428,7 @@ def _has_flags(texts: Iterable[str]) -> bool:
         return False
     plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
     letters = set("".join(flags))
-    return (
-        bool(flags) and letters <= _FLAGS and (len(flags) > 1 or plain > 0) and not letters <= {"s", "d", "c"}
-    )
+    return bool(flags) and letters <= _FLAGS and (len(flags) > 1 or plain > 0) and not letters <= {"s", "d", "c"}
 
 
 def _prints_flags_alone(texts: Iterable[str]) -> bool:
@@ -497,9 +481,7 @@ def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
 def _has_months(texts: Iterable[str]) -> bool:
     """All texts of the form ``2011-10`` can be months, and one cannot be a span to the next year."""
     pairs = [(int(match[1]), int(match[2])) for match in map(_MONTH.fullmatch, texts) if match]
-    return all(1 <= month <= 12 for _, month in pairs) and any(
-        month != (year + 1) % 100 for year, month in pairs
-    )
+    return all(1 <= month <= 12 for _, month in pairs) and any(month != (year + 1) % 100 for year, month in pairs)
 
 
 def _has_days_of_year(texts: Iterable[str]) -> bool:
@@ -581,9 +563,7 @@ def _groups_with_points(texts: Iterable[str]) -> bool:
     if not grouped:
         return False
     whole = [text for text in texts if _WHOLE.fullmatch(text)]
-    others = any(
-        "." in text for text in texts if not _POINT_GROUPS.fullmatch(text) and _NUMERIC.fullmatch(text)
-    )
+    others = any("." in text for text in texts if not _POINT_GROUPS.fullmatch(text) and _NUMERIC.fullmatch(text))
     if not whole or others:
         return False
     return any(text.rstrip(" €$£%").endswith("0") for text in grouped) and all(
@@ -682,9 +662,7 @@ def _type(text: str, style: ColumnStyle) -> CellValue:
     return type_unlike_simple(text, style) if number is None else CellValue(CellKind.NUMBER, number)
 
 
-def _type_other(
-    text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle], Number | None]
-) -> CellValue:
+def _type_other(text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle], Number | None]) -> CellValue:
     if not text:
         return _EMPTY
     if "&" in text and (plain := html.unescape(text)) != text:

@@ -158,8 +158,7 @@ def assign_ids(files: Iterable[tuple[Path, str]]) -> tuple[TableFile, ...]:
     for index in open_indexes:
         chosen[index] = _numbered(candidates[index][2], set(chosen.values()))
     return tuple(
-        TableFile(path, relative, chosen[index], _sidecar(path))
-        for index, (path, relative) in enumerate(files)
+        TableFile(path, relative, chosen[index], _sidecar(path)) for index, (path, relative) in enumerate(files)
     )
 
 
@@ -188,9 +187,7 @@ def file_stamp(file: TableFile) -> str:
     latest = max(max(one.st_mtime, one.st_ctime) for one in found)
     if not 0 <= latest < time.time() - SETTLED:
         return ""
-    return " ".join(
-        f"{one.st_dev}:{one.st_ino}:{one.st_size}:{one.st_mtime_ns}:{one.st_ctime_ns}" for one in found
-    )
+    return " ".join(f"{one.st_dev}:{one.st_ino}:{one.st_size}:{one.st_mtime_ns}:{one.st_ctime_ns}" for one in found)
 
 
 def hash_file(file: TableFile) -> str:

@@ -161,9 +161,7 @@ def read_bytes(file: TableFile, limits: ReadLimits) -> bytes:
             )
     content = b"".join(pieces)
     if not content:
-        raise EmptyTableError(
-            "the file is empty.", path=file.relative, hint="Remove it, or put a table into it."
-        )
+        raise EmptyTableError("the file is empty.", path=file.relative, hint="Remove it, or put a table into it.")
     return content
 
 

@@ -92,9 +92,7 @@ def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan 
     for grid in content.grids:
         check_extent(file, limits, 1, grid.width, 1)
     if not content.grids and not content.has_text:
-        raise NoTableError(
-            "it holds no table and no text.", path=file.relative, hint="Remove it from the folder."
-        )
+        raise NoTableError("it holds no table and no text.", path=file.relative, hint="Remove it from the folder.")
     ids, grids = _divided(file, list(content.grids))
     beside, notices = Context(), tuple[Notice, ...]()
     if file.sidecar is not None:

@@ -103,9 +103,7 @@ def _in_sentence(sentence: str, offset: int) -> list[TextQuantity]:
         value = scaled(number.value, number.scale)
         letter = SCALE_LETTERS.get(number.scale)
         quantities.append(
-            TextQuantity(
-                value, number.unit, letter, period, text, start + offset, end + offset, number.signed
-            )
+            TextQuantity(value, number.unit, letter, period, text, start + offset, end + offset, number.signed)
         )
     return quantities
 
@@ -143,11 +141,7 @@ def _start(sentence: str, digits: int) -> int:
             if at < 0:
                 continue
             match = currency_prefix().match(sentence, at)
-            if (
-                match
-                and not sentence[match.end() : digits].strip(" -−")
-                and not sentence[at - 1 : at].isalnum()
-            ):
+            if match and not sentence[match.end() : digits].strip(" -−") and not sentence[at - 1 : at].isalnum():
                 before = sentence[at - 1 : at]
                 return at - 1 if before in "-−" and not sentence[at - 2 : at - 1].strip() and before else at
     before = sentence[digits - 1 : digits] if digits else ""
@@ -180,9 +174,7 @@ def _pair(sentence: str, numbers: Sequence[tuple[int, int]], periods: Sequence[_
         inside = [m for m in periods if bracket and bracket[0] <= m.start < bracket[1]]
         if inside:
             found[index] = min(inside, key=lambda m: abs(m.start - start)).period
-    open_periods = [m for m in periods if not any(b[0] < m.start < b[1] for b in in_brackets)] or list(
-        periods
-    )
+    open_periods = [m for m in periods if not any(b[0] < m.start < b[1] for b in in_brackets)] or list(periods)
     for period_run in _runs(sentence, [(m.start, m.end) for m in open_periods]):
         series = [run for run in _runs(sentence, numbers) if len(run) == len(period_run) > 1]
         for run in series:

@@ -62,9 +62,7 @@ _ISO = re.compile(
     r"(?:[T ](?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<fraction>\.\d{1,9})?)?"
     r" ?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
-_FIGURES = re.compile(
-    r"(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>[12]\d{3}|\d{2})"
-)
+_FIGURES = re.compile(r"(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>[12]\d{3}|\d{2})")
 _DAY_NAME = re.compile(
     r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)[.,]{0,2} "
     r"(?=\d|[a-z]{3,9}\.? \d)",
@@ -157,9 +155,7 @@ def _duration_text(days: int, hours: int, minutes: int, seconds: str) -> str:
     hours, minutes = hours + minutes // 60, minutes % 60
     rest = f"{int(seconds.partition('.')[0])}{seconds[seconds.find('.') :].rstrip('0').rstrip('.') if '.' in seconds else ''}"  # noqa: E501
     clock = "".join(
-        f"{part}{letter}"
-        for part, letter in ((hours, "H"), (minutes, "M"), (rest, "S"))
-        if part not in (0, "0")
+        f"{part}{letter}" for part, letter in ((hours, "H"), (minutes, "M"), (rest, "S")) if part not in (0, "0")
     )
     day = f"{days}D" if days else ""
     return f"P{day}T{clock}" if clock else f"P{day}" if day else "PT0S"
@@ -233,12 +229,7 @@ def _from_iso(match: re.Match[str]) -> Date | None:
     date = _day(int(match["year"]), int(match["month"]), int(match["day"]))
     if date is None or match["hour"] is None:
         return date
-    if (
-        match["sign"] != "-"
-        or int(match["hour"]) > 23
-        or int(match["minute"]) > 59
-        or int(match["second"] or 0) > 59
-    ):
+    if match["sign"] != "-" or int(match["hour"]) > 23 or int(match["minute"]) > 59 or int(match["second"] or 0) > 59:
         return None
     zone = match["zone"] or ""
     if len(zone) == 5:

@@ -352,9 +352,7 @@ def parse_simple(text: str) -> Number | None:
     if simple is None:
         return None
     value = Decimal(simple.digits)
-    return Number(
-        value.copy_negate() if simple.negative else value, None, simple.unit, 0, False, (), simple.signed
-    )
+    return Number(value.copy_negate() if simple.negative else value, None, simple.unit, 0, False, (), simple.signed)
 
 
 @cache
@@ -362,9 +360,7 @@ def _opening_words() -> frozenset[str]:
     """The letters that a number can begin with, in lower case: ``usd``, ``rs.``, ``us``, ``ca.``."""
     words = {match[0].lower() for name in currency_names() if (match := _LETTERS.match(name))}
     return frozenset(
-        words
-        | {"kr", "kr."}
-        | {"c.", "ca.", "circa", "about", "around", "approx.", "approx", "approximately", "est."}
+        words | {"kr", "kr."} | {"c.", "ca.", "circa", "about", "around", "approx.", "approx", "approximately", "est."}
     )
 
 

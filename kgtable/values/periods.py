@@ -53,9 +53,7 @@ _DAY_TEXT = (
     rf"|\d{{1,2}}(?:st|nd|rd|th)? {MONTH.replace('month', 'month2')},? {_YEAR})"
 )
 _DAY_FOUND = re.compile(rf"(?<!\w){_DAY_TEXT}(?!\w)", re.IGNORECASE | re.ASCII)
-_FIGURES_FOUND = re.compile(
-    rf"(?<![\w/.-])(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_YEAR}|{_YEAR}-\d{{2}}-\d{{2}})(?![\w/-])"
-)
+_FIGURES_FOUND = re.compile(rf"(?<![\w/.-])(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_YEAR}|{_YEAR}-\d{{2}}-\d{{2}})(?![\w/-])")
 _D, _M, _Y = r"\d{1,2}(?:st|nd|rd|th)?", rf"(?:{MONTH_NAMES})", r"[12]\d{3}"
 _DAYS = re.compile(
     rf"(?:(?P<day>{_D})(?: (?P<month>{_M})\.?)?(?:,? (?P<year>{_Y}))?"
@@ -140,9 +138,7 @@ def parse_days_of_year(text: str) -> Date | None:
     match = _DAYS_OF_YEAR.fullmatch(plain) if len(plain) <= 40 else None
     if match is None:
         return None
-    day, month, last, last_month = (
-        match[name] or match[f"{name}_"] for name in ("day", "month", "last", "last_month")
-    )
+    day, month, last, last_month = (match[name] or match[f"{name}_"] for name in ("day", "month", "last", "last_month"))
     month, last_month = month or last_month, last_month or month
     if month is None:
         return None
@@ -227,8 +223,7 @@ def quarters_in(text: str) -> Iterator[tuple[str, int, int]]:
 def _days(match: re.Match[str]) -> Date | None:
     """The days from one to another; month and year of the first are those of the last where it has none."""
     day, month, year, last, last_month, last_year = (
-        match[name] or match[f"{name}_"]
-        for name in ("day", "month", "year", "last", "last_month", "last_year")
+        match[name] or match[f"{name}_"] for name in ("day", "month", "year", "last", "last_month", "last_year")
     )
     last_month = last_month or month
     if last_month is None:
@@ -280,9 +275,7 @@ def _half(match: re.Match[str]) -> Date:
 def _fiscal(match: re.Match[str]) -> Date:
     year = full_year(match["year"].lstrip("'’"))
     if match["next"]:
-        following = (
-            full_year(match["next"]) if len(match["next"]) == 4 else year // 100 * 100 + int(match["next"])
-        )
+        following = full_year(match["next"]) if len(match["next"]) == 4 else year // 100 * 100 + int(match["next"])
         if following == year + 1:
             return Date(f"FY{year}/{following}", "")
     return Date(f"FY{year}", "")

@@ -93,9 +93,7 @@ def unit_symbol(unit: str | None) -> str:
     return symbol.replace("W·h", "Wh").strip() or unit_name(unit, plural=True)
 
 
-def spoken_number(
-    value: Decimal, unit: str | None = None, *, power: int = 0, decimals: int | None = None
-) -> str:
+def spoken_number(value: Decimal, unit: str | None = None, *, power: int = 0, decimals: int | None = None) -> str:
     """A number with unit and scale as one says it.
 
     Args:

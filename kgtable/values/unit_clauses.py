@@ -264,9 +264,7 @@ class _Reader:
             self.unit = self.unit or names[word]
         elif len(lowered) > 1 and lowered in SCALE_WORDS and lowered not in _NEED_MORE_LETTERS:
             self.scale = SCALE_WORDS[lowered]
-        elif (prefixed := _PREFIXED_CODE.fullmatch(word)) and (
-            prefixed["code"] or prefixed["code2"]
-        ) in names:
+        elif (prefixed := _PREFIXED_CODE.fullmatch(word)) and (prefixed["code"] or prefixed["code2"]) in names:
             self.unit = names[prefixed["code"] or prefixed["code2"]]
             self.scale = _LETTERS_OF_MONEY[(prefixed["before"] or prefixed["after"]).lower()]
         elif lowered.startswith("in") and lowered[2:] in PLAIN_SCALES:  # "inmillions", where a space was lost

@@ -157,9 +157,7 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
         if about_shares:
             shares = phrase.scale
         else:
-            found = UnitPhrase(
-                found.unit or phrase.unit, phrase.scale if found.scale is None else found.scale
-            )
+            found = UnitPhrase(found.unit or phrase.unit, phrase.scale if found.scale is None else found.scale)
     if found == UnitPhrase() and shares is None:
         return None
     if found.scale is None and shares is not None and _DOLLARS_AND_SHARES.search(text):
@@ -224,9 +222,7 @@ def _unit_in(text: str) -> UnitPhrase | None:
     if "_" in text and " " not in text:
         return _snake_case(text)
     if _CAMEL_CASE.fullmatch(text):
-        return (
-            UnitPhrase(unit) if (unit := find_header_unit(text)) else _snake_case(_CAMEL_WORD.sub("_", text))
-        )
+        return UnitPhrase(unit) if (unit := find_header_unit(text)) else _snake_case(_CAMEL_WORD.sub("_", text))
     if phrase := _trailing_unit(outside):
         return phrase
     if (leading_noun := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(leading_noun[1])):
@@ -281,12 +277,7 @@ def _names_a_column(text: str) -> bool:
     bare = text.strip(" .")
     if bare.lower() in NAMES_NOT_UNITS or is_bare_scale(bare):
         return True
-    return (
-        len(bare) <= 3
-        and bare.isalpha()
-        and bare.isupper()
-        and (bare == "RM" or bare not in currency_names())
-    )
+    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and (bare == "RM" or bare not in currency_names())
 
 
 def _money_per(text: str, name: str) -> UnitPhrase | None:
@@ -378,11 +369,7 @@ def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
         lowered = word.lower()
         if name.lower().endswith((" per", " p")):  # "price_per_kg" names what a value is per
             return None
-        if (
-            (before := name.rsplit(" ", 1)[-1]) != name
-            and _is_plain_symbol(before)
-            and _is_plain_symbol(word)
-        ):
+        if (before := name.rsplit(" ", 1)[-1]) != name and _is_plain_symbol(before) and _is_plain_symbol(word):
             return None  # a compound unit that is not known, rather than its last part
         if lowered in _TEMPERATURES and re.search(r"temp|therm", name, re.IGNORECASE):
             return UnitPhrase(_TEMPERATURES[lowered])
@@ -394,9 +381,7 @@ def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
             clear = re.search(_CLEAR_NAMES.get(word, r"(?!)"), name, re.IGNORECASE)
             return UnitPhrase(find_header_unit(word)) if clear and find_header_unit(word) else None
         if needs_support(word) or len(word) == 1:
-            unit = unit_of_symbol(word, name) or (
-                unit_of_symbol(word.upper(), name) if len(word) == 1 else None
-            )
+            unit = unit_of_symbol(word, name) or (unit_of_symbol(word.upper(), name) if len(word) == 1 else None)
             return UnitPhrase(unit) if unit else None
         unit = find_header_unit(word) or _symbols_in_lower_case().get(lowered)
         return UnitPhrase(unit) if unit and lowered not in NAMES_NOT_UNITS else None
@@ -445,12 +430,7 @@ def _trailing_money(text: str) -> UnitPhrase | None:
     for count in (1, 2):
         if len(words) > count:
             phrase = parse_unit_phrase(" ".join(words[-count:]))
-            if (
-                phrase is not None
-                and phrase.unit is not None
-                and phrase.is_money
-                and phrase.scale is not None
-            ):
+            if phrase is not None and phrase.unit is not None and phrase.is_money and phrase.scale is not None:
                 return phrase
     return None
 

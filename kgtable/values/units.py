@@ -82,11 +82,7 @@ def conversion_records() -> dict[str, Conversion]:
 @cache
 def currency_codes() -> dict[str, str]:
     """ISO 4217 code → QUDT local name, for the currencies that QUDT has."""
-    return {
-        unit.currency: name
-        for name, unit in units().items()
-        if unit.currency and name == f"CCY_{unit.currency}"
-    }
+    return {unit.currency: name for name, unit in units().items() if unit.currency and name == f"CCY_{unit.currency}"}
 
 
 @cache
@@ -309,8 +305,7 @@ CURRENCY_SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9, "t": 12, "T":
 PLAIN_SCALES = {
     word: power
     for word, power in SCALE_WORDS.items()
-    if (len(word) > 3 and word.isalpha())
-    or word in {"bn", "mn", "mln", "bln", "mio", "mrd", "tn", "trn", "mio."}
+    if (len(word) > 3 and word.isalpha()) or word in {"bn", "mn", "mln", "bln", "mio", "mrd", "tn", "trn", "mio."}
 }
 """Scale words that scale any number in a cell: ``12 million``, ``3bn``."""
 

@@ -137,9 +137,7 @@ def build_hetero_benchmark(
     """
     plan, counts = plan or HeteroPlan(), HeteroCounts()
     if out.resolve() == source.resolve():
-        raise BenchmarkError(
-            "The benchmark would be written among the documents.", hint="Name another folder."
-        )
+        raise BenchmarkError("The benchmark would be written among the documents.", hint="Name another folder.")
     with tempfile.TemporaryDirectory() as place:
         graph = build(source, Path(place) / "kg", embedding="none")
         with graph:
@@ -206,9 +204,7 @@ class _DocumentTable:
         rows: dict[str, list[int]] = {}
         for row in range(len(self.relation)):
             label = " ".join(self.relation.text(row, column).split())
-            if MemberKind(int(self.relation.kinds[row])) is MemberKind.MEMBER and re.search(
-                r"[^\W\d_]{3}", label
-            ):
+            if MemberKind(int(self.relation.kinds[row])) is MemberKind.MEMBER and re.search(r"[^\W\d_]{3}", label):
                 rows.setdefault(label, []).append(row)
         return {label: found[0] for label, found in rows.items() if len(found) == 1}
 
@@ -238,9 +234,7 @@ class _DocumentTable:
         wanted = self.relation.data(self.relation.label_column())[row]
         for column in self.measures:
             data = self.relation.data(column)
-            members = [
-                at for at in range(len(self.relation)) if int(self.relation.kinds[at]) == MemberKind.MEMBER
-            ]
+            members = [at for at in range(len(self.relation)) if int(self.relation.kinds[at]) == MemberKind.MEMBER]
             if sum(data[at] is not None for at in members) < FEWEST_MEMBERS:
                 continue
             for word, descending in (("highest", True), ("lowest", False)):
@@ -332,9 +326,7 @@ def _text_by_table(table: _DocumentTable, fact: TextFact) -> MadeQuestion | None
     column, word, result = found
     entity = f"[the {table.kind_of_row} with the {word} {table.relation.columns[column].header}]"
     text = f"Which amount belongs in the blank: “{fact.with_blank(entity)}”?"
-    return MadeQuestion(
-        "text by table", text, fact.quantity.text, fact, _read(result), program_to_json(result.program)
-    )
+    return MadeQuestion("text by table", text, fact.quantity.text, fact, _read(result), program_to_json(result.program))
 
 
 def _table_by_text(table: _DocumentTable, fact: TextFact, chance: random.Random) -> MadeQuestion | None:
@@ -369,8 +361,7 @@ def _difference(table: _DocumentTable, fact: TextFact) -> MadeQuestion | None:
             continue
         header = table.relation.columns[column].header
         text = (
-            f"By how much does the {header} of {fact.label} differ from the amount in the blank: "
-            f"“{fact.with_blank()}”?"
+            f"By how much does the {header} of {fact.label} differ from the amount in the blank: “{fact.with_blank()}”?"
         )
         answer = f"{abs(result.value.number).normalize():f}"
         return MadeQuestion("difference", text, answer, fact, _read(result), program_to_json(result.program))
@@ -401,9 +392,7 @@ def _by_model(
     card = graph.sql_schema(table.id)
     rows = "\n".join(" | ".join(row) for row in table.grid[:SHOWN_ROWS])
     for fact in facts[: plan.per_table]:
-        text = (
-            f"<data>\n{_fenced(f'{card}{chr(10)}{chr(10)}{rows}')}\n</data>\nEntity: {_fenced(fact.label)}\n"
-        )
+        text = f"<data>\n{_fenced(f'{card}{chr(10)}{chr(10)}{rows}')}\n</data>\nEntity: {_fenced(fact.label)}\n"
         text += f"<data>\n{_fenced(fact.sentence)}\n</data>"
         messages: tuple[Message, ...] = (
             {"role": "system", "content": system.strip()},

@@ -326,9 +326,7 @@ def load_multitableqa(source: Path, out: Path) -> int:
             parts = _add_tables(path, name, folder)
         queries = path.with_name(f"{name}_query.jsonl")
         with reading(queries):
-            items = [
-                _query(item, name, number, parts) for number, item in enumerate(read_json_lines(queries))
-            ]
+            items = [_query(item, name, number, parts) for number, item in enumerate(read_json_lines(queries))]
             count += folder.write_questions(name, items)
     return count
 
@@ -409,8 +407,7 @@ def _add_database(source: Path, folder: BenchmarkFolder, database: str) -> tuple
         names = [
             row[0]
             for row in connection.execute(
-                "SELECT name FROM sqlite_master "
-                "WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
             )
         ]
         for name in names:
@@ -470,9 +467,7 @@ def load_dataset(name: str, source: Path, out: Path) -> int:
     if name not in LOADERS:
         raise BenchmarkError(f"There is no loader “{name}”.", hint=f"There are: {', '.join(LOADERS)}.")
     if not source.is_dir():
-        raise BenchmarkError(
-            f"{source} is not a folder.", hint="Unpack the distribution and give its folder."
-        )
+        raise BenchmarkError(f"{source} is not a folder.", hint="Unpack the distribution and give its folder.")
     count = LOADERS[name](source, out)
     if not count:
         raise BenchmarkError(f"{source} contains no question of {name}.", hint="Is it the right folder?")

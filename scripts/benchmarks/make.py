@@ -21,9 +21,7 @@ from scripts.benchmarks.split_tables import BuiltCounts
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
 @click.option("--seed", type=int, help="What the random choices start from.  [default: 7, growth 17]")
-@click.option(
-    "--parts", default=3, show_default=True, type=click.IntRange(2), help="Parts of a table at most."
-)
+@click.option("--parts", default=3, show_default=True, type=click.IntRange(2), help="Parts of a table at most.")
 @click.option(
     "--combined",
     default=0.5,

@@ -151,9 +151,7 @@ def bound_rows(id: str, rows: GridRows) -> BoundRows:
     return BoundRows(max(found.body_start - FIRST_LINE, 0), grouped or blank)
 
 
-def split_table(
-    id: str, rows: GridRows, mode: str, plan: SplitPlan, bound: BoundRows | None = None
-) -> list[TablePart]:
+def split_table(id: str, rows: GridRows, mode: str, plan: SplitPlan, bound: BoundRows | None = None) -> list[TablePart]:
     """The parts of a table; one where it is too small. In a split by columns each part has the first one.
 
     A header of several lines may span columns: such a table is split by rows, its columns stay in order. Rows under
@@ -250,9 +248,7 @@ def standalone(question: str, title: str, header: Sequence[str] = (), llm: LLM |
         return question
     if llm is not None:
         text = f"Title: {title}\nColumns: {', '.join(filter(None, header))}\nQuestion: {question}"
-        return str(
-            _ask(llm, "standalone_question", text, {"question": {"type": "string"}})["question"]
-        ).strip()
+        return str(_ask(llm, "standalone_question", text, {"question": {"type": "string"}})["question"]).strip()
     named = _OF_THE_TABLE.sub(lambda _: f"in “{title}”", question, count=1)
     if named != question:
         return named

@@ -107,9 +107,7 @@ def retrieval(question: str, *ids: str) -> Retrieval:
     triples: list[ScoredTriple] = []
     for place, id in enumerate(ids):
         for row, cells in SOURCE.table(id).body():
-            triples += [
-                triple(id, row, column, 10.0 - place - row / 10) for column, text in enumerate(cells) if text
-            ]
+            triples += [triple(id, row, column, 10.0 - place - row / 10) for column, text in enumerate(cells) if text]
     tables = tuple(ScoredTable(id, 10.0 - place) for place, id in enumerate(ids))
     ranked = tuple(sorted(triples, key=lambda found: -found.score))
     return Retrieval(question, ranked, tables, {"candidates": 1.0})

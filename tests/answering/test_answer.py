@@ -25,9 +25,7 @@ ANSWER = Answer(
 
 
 def test_texts_from_tables_cannot_become_markup() -> None:
-    hostile = replace(
-        ANSWER, text="<script>x</script>", citations=(replace(CITED, text="<b>|\n[a](b)\x1b[2J"),)
-    )
+    hostile = replace(ANSWER, text="<script>x</script>", citations=(replace(CITED, text="<b>|\n[a](b)\x1b[2J"),))
     assert "<script>" not in hostile._repr_html_()
     assert "<b>" not in hostile._repr_html_()
     assert "\\<script\\>" in hostile._repr_markdown_()
@@ -47,9 +45,7 @@ def test_texts_from_tables_cannot_become_markup() -> None:
         ("2019", "2019", "UNITLESS", "2019"),
     ],
 )
-def test_a_bare_number_is_shown_with_unit_and_scale(
-    text: str, value: str | None, unit: str | None, shown: str
-) -> None:
+def test_a_bare_number_is_shown_with_unit_and_scale(text: str, value: str | None, unit: str | None, shown: str) -> None:
     assert headline(Answer("?", text, value, unit)) == shown
 
 
@@ -67,9 +63,7 @@ def test_a_citation_is_the_cell_it_was_made_of() -> None:
 
 
 def test_an_answer_as_json() -> None:
-    answer = Answer(
-        '"?"\u202e', "<b>", "1.5", "CCY_EUR", True, citations=(citation(),), usage={"requests": 1}
-    )
+    answer = Answer('"?"\u202e', "<b>", "1.5", "CCY_EUR", True, citations=(citation(),), usage={"requests": 1})
     told = json.loads(json.dumps(answer.to_json()))
     assert (told["question"], told["answer"], told["value"], told["verified"]) == (
         '"?"\u202e',
@@ -83,9 +77,7 @@ def test_an_answer_as_json() -> None:
 
 def test_markup_in_an_answer_is_shown_not_run() -> None:
     script = "<script>alert(1)</script>"
-    hostile = Answer(
-        script, script, unit=script, citations=(citation(),), alternatives=(Alternative(script, script),)
-    )
+    hostile = Answer(script, script, unit=script, citations=(citation(),), alternatives=(Alternative(script, script),))
     assert script not in hostile._repr_html_()
     assert "&lt;script&gt;" in hostile._repr_html_()
     assert hostile._repr_markdown_()

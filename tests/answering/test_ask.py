@@ -93,9 +93,7 @@ def test_a_model_object_is_asked_instead(kg: api.KnowledgeGraph, ask: Ask) -> No
     assert ask(kg, QUESTION, llm=ScriptedLLM([GOOD])).model == "scripted"
 
 
-def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(
-    kg: api.KnowledgeGraph, ask: Ask
-) -> None:
+def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: api.KnowledgeGraph, ask: Ask) -> None:
     for cells in (["T1.r1.c2"], ["T1.r1.c3"], []):
         followed = GOOD | {"answer": "42", "citations": cells}
         answer = ask(kg, "How many ships does Skarv really have?", llm=ScriptedLLM([followed]))
@@ -116,9 +114,7 @@ def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(
         (Raw("<html>"), LLMReplyError),
     ],
 )
-def test_a_model_that_fails_is_an_error(
-    kg: api.KnowledgeGraph, ask: Ask, act: Act, kind: type[Exception]
-) -> None:
+def test_a_model_that_fails_is_an_error(kg: api.KnowledgeGraph, ask: Ask, act: Act, kind: type[Exception]) -> None:
     with ScriptedServer([act]) as server, pytest.raises(kind):
         ask(kg, QUESTION, base_url=server.base_url)
 
@@ -134,9 +130,7 @@ def test_a_model_that_fails_is_an_error(
         (Say("[" * 50_000), "holds no JSON object"),
     ],
 )
-def test_a_reply_of_no_use_is_no_answer_and_says_why(
-    kg: api.KnowledgeGraph, ask: Ask, act: Act, says: str
-) -> None:
+def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: api.KnowledgeGraph, ask: Ask, act: Act, says: str) -> None:
     with ScriptedServer([act]) as server:
         answer = ask(kg, QUESTION, base_url=server.base_url)
     assert (answer.found, answer.verified, answer.status) == (False, False, "none")
@@ -152,17 +146,13 @@ def test_an_unreachable_model_is_an_error(kg: api.KnowledgeGraph, ask: Ask) -> N
 @pytest.mark.parametrize(
     ("question", "says"), [("", "is empty"), (" \n", "is empty"), ("why " * 25_000, "has 99,999 characters")]
 )
-def test_a_question_must_have_a_sensible_length(
-    kg: api.KnowledgeGraph, ask: Ask, question: str, says: str
-) -> None:
+def test_a_question_must_have_a_sensible_length(kg: api.KnowledgeGraph, ask: Ask, question: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         ask(kg, question)
 
 
 @pytest.mark.parametrize("question", ["Сколько кораблей?", "何隻の船がありますか", "كم سفينة", "zzz qqq?"])
-def test_what_no_cell_fits_is_not_found_and_no_model_is_asked(
-    kg: api.KnowledgeGraph, ask: Ask, question: str
-) -> None:
+def test_what_no_cell_fits_is_not_found_and_no_model_is_asked(kg: api.KnowledgeGraph, ask: Ask, question: str) -> None:
     model = ScriptedLLM([])
     answer = ask(kg, question, llm=model)
     assert not answer.found

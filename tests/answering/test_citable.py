@@ -35,10 +35,7 @@ def kg(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeG
 def citations(kg: api.KnowledgeGraph, id: str) -> list[Citation]:
     evidence = Evidence(Retrieval("?", (), (ScoredTable(id, 1.0),)), kg.reader)
     places = [
-        (row, column)
-        for row, cells in kg.tables[id].table.rows()
-        for column, text in enumerate(cells)
-        if text.strip()
+        (row, column) for row, cells in kg.tables[id].table.rows() for column, text in enumerate(cells) if text.strip()
     ]
     cells = [evidence.cell(id, *place) for place in places]
     assert places

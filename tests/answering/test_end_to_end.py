@@ -81,9 +81,7 @@ def test_the_same_over_http(kg: api.KnowledgeGraph) -> None:
 
     def reply(body: Any) -> dict[str, Any]:
         asked = body["response_format"]["json_schema"]["schema"]["required"][0]
-        return REPLIES.get({"tables": "rerank"}.get(asked, asked)) or answer_reply(
-            body["messages"][-1]["content"], row
-        )
+        return REPLIES.get({"tables": "rerank"}.get(asked, asked)) or answer_reply(body["messages"][-1]["content"], row)
 
     with ScriptedServer(reply) as server:
         check(kg.ask("What is the diameter of Saturn?", base_url=server.base_url, model="tiny"))

@@ -57,9 +57,7 @@ def generator(llm: LLM, **options: Any) -> Generator:
 
 def reply_to(body_or_request: Any) -> str | dict[str, Any]:
     """JSON where the prompt asks for it, free text elsewhere."""
-    messages = (
-        body_or_request.messages if isinstance(body_or_request, Request) else body_or_request["messages"]
-    )
+    messages = body_or_request.messages if isinstance(body_or_request, Request) else body_or_request["messages"]
     return GOOD if '"citations"' in messages[-1]["content"] else FREE
 
 
@@ -301,9 +299,7 @@ def test_free_text_is_read(text: str, draft: Draft) -> None:
 
 
 @given(st.text(), st.text(), st.integers(1, 7), st.booleans())
-def test_the_answer_is_passed_on_however_the_reply_is_cut(
-    reasoning: str, answer: str, size: int, ascii: bool
-) -> None:
+def test_the_answer_is_passed_on_however_the_reply_is_cut(reasoning: str, answer: str, size: int, ascii: bool) -> None:
     reply = {"reasoning": reasoning, "answer": answer, "alternatives": [{"answer": "other"}]}
     text = json.dumps(reply, ensure_ascii=ascii)
     said: list[str] = []

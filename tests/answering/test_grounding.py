@@ -130,9 +130,7 @@ def test_texts_are_compared_without_case_accents_and_signs(text: str, folded: st
     assert plain(folded) == folded
 
 
-def agree(
-    text: str, actual: float | str, power: int = 0, *, unit: str | None = None, unsigned: bool = False
-) -> bool:
+def agree(text: str, actual: float | str, power: int = 0, *, unit: str | None = None, unsigned: bool = False) -> bool:
     (found,) = stated_numbers(text)
     return agrees(found, Fraction(actual), power=power, unit=unit, unsigned=unsigned)
 

@@ -94,13 +94,9 @@ def test_columns_are_those_of_the_index(
             for codes, contents in (here.column(index), there.column(index))
         ]
         assert cells[0] == cells[1]
-    firsts = [
-        [cells[code].text for code in codes] for codes, cells in (here.first_cells(), there.first_cells())
-    ]
+    firsts = [[cells[code].text for code in codes] for codes, cells in (here.first_cells(), there.first_cells())]
     assert firsts[0] == firsts[1]
-    texts = [
-        [(row, column, cell.text) for row, column, cell in source.first_rows(120)] for source in (here, there)
-    ]
+    texts = [[(row, column, cell.text) for row, column, cell in source.first_rows(120)] for source in (here, there)]
     assert texts[0] == texts[1]
     assert max(replies.rows) <= PAGE * SAID
 

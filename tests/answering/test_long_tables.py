@@ -42,9 +42,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.Knowledg
 
 
 @pytest.fixture
-def by_column(
-    graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[kgtable.KnowledgeGraph]:
+def by_column(graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[kgtable.KnowledgeGraph]:
     """The same graph, whose table counts as a long one that is never read as a whole."""
     monkeypatch.setattr("kgtable.answering.program_answers.LONG", 50)
 
@@ -59,9 +57,7 @@ def by_column(
 def _values(relation: Relation, column: int) -> list[tuple[object, ...] | None]:
     data = relation.data(column)
     return [
-        None
-        if (datum := data[row]) is None
-        else (datum.kind, text_of(datum), datum.value, datum.unit, datum.scale)
+        None if (datum := data[row]) is None else (datum.kind, text_of(datum), datum.value, datum.unit, datum.scale)
         for row in range(len(relation))
     ]
 

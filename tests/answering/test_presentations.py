@@ -52,9 +52,7 @@ def test_a_context_is_never_cut_within_a_row_and_tells_what_is_missing(name: str
 
 @pytest.mark.parametrize("setting", list(PromptSetting))
 @pytest.mark.parametrize("name", NAMES)
-def test_all_six_settings_hold_the_tables_the_question_and_their_reading(
-    name: str, setting: PromptSetting
-) -> None:
+def test_all_six_settings_hold_the_tables_the_question_and_their_reading(name: str, setting: PromptSetting) -> None:
     generator = Generator(ScriptedLLM([]), layout=presentation(name), setting=setting)
     prompt = generator.prepare(Evidence(FOUND, SOURCE)).prompt
     assert "How many ships?" in prompt

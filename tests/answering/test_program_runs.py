@@ -67,9 +67,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGr
 
 
 @pytest.fixture(scope="module")
-def connected(
-    kg: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[kgtable.KnowledgeGraph]:
+def connected(kg: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
     """The same graph behind a SPARQL endpoint."""
     with running(ServerSettings(port=0), GraphFolder(kg.path)) as server:
         place = tmp_path_factory.mktemp("connected") / "kg"
@@ -111,9 +109,7 @@ def test_all_engines_give_the_same_and_cite_the_same_cells(
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_compiled_query_runs_unchanged(name: str, kg: kgtable.KnowledgeGraph) -> None:
     frame = kg.sparql(kg.compile(PROGRAMS[name]))
-    expected = [
-        [c[0] if isinstance(c, tuple) else str(c) for c in row] for row in plain(kg.run(PROGRAMS[name]))
-    ]
+    expected = [[c[0] if isinstance(c, tuple) else str(c) for c in row] for row in plain(kg.run(PROGRAMS[name]))]
     assert not isinstance(frame, bool)
     words = {"True": "yes", "False": "no"}
     shown = frame.map(

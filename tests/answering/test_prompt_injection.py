@@ -77,9 +77,7 @@ def write(folder: Path, place: str, order: str) -> None:
             name = order.replace("/", "⁄").replace("\0", "")[:100]
     if place in ("caption", "heading", "group", "note"):
         lines = "".join(f"<tr>{''.join(f'<td>{html.escape(c)}' for c in cells)}" for cells in rows)
-        page = (
-            f"<h1>{html.escape(heading)}</h1><table><caption>{html.escape(caption)}</caption>{lines}</table>"
-        )
+        page = f"<h1>{html.escape(heading)}</h1><table><caption>{html.escape(caption)}</caption>{lines}</table>"
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     elif place == "sheet":
         book = openpyxl.Workbook()

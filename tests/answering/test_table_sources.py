@@ -67,9 +67,7 @@ def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph,
         assert row is not None
         assert row.cells == cells
         assert row.parent == whole.structure.parents.get(index)
-        numbers = {
-            place[1]: found for place, found in source.quantities("accounts").items() if place[0] == index
-        }
+        numbers = {place[1]: found for place, found in source.quantities("accounts").items() if place[0] == index}
         assert row.quantities == (numbers if index >= whole.structure.body_start else {})
         assert other.row("accounts", index) == row
     assert source.row("accounts", len(whole.grid.head)) is None

@@ -24,9 +24,7 @@ def op(name: str, left: Any, right: Any) -> dict[str, Any]:
     return {"op": name, "left": left, "right": right}
 
 
-def over(
-    question: str, id: str, rows: tuple[tuple[str, ...], ...], unit: str = "CCY_USD", power: int = 6
-) -> Evidence:
+def over(question: str, id: str, rows: tuple[tuple[str, ...], ...], unit: str = "CCY_USD", power: int = 6) -> Evidence:
     """One table of numbers in a unit, in millions."""
     made = table(id, rows, title="Norrvik Ltd")
     source = MemoryTables([made], {id: quantities(made, unit, "M" if power else None, power)})
@@ -116,9 +114,7 @@ def test_a_program_runs_over_all_rows_and_is_told_in_words() -> None:
         ("How many ships has Skarv?", "42", None, ["T2.r1.c3"], ""),
     ],
 )  # fmt: skip
-def test_answers_that_are_not_grounded(
-    question: str, text: str, program: Any, cells: list[str], reason: str
-) -> None:
+def test_answers_that_are_not_grounded(question: str, text: str, program: Any, cells: list[str], reason: str) -> None:
     found = judged(question, text, program, *cells)
     assert not found.verified
     assert any(reason in said for said in found.reasons), found.reasons
@@ -180,9 +176,7 @@ def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
     source = MemoryTables(tables, {t.id: quantities(t, "CCY_EUR", "M", 6) for t in tables})
     question = "What was the revenue in 2019?"
     scores = tuple(ScoredTable(t.id, 1.0 - place / 10) for place, t in enumerate(tables))
-    found = judge(
-        Draft("1,500 million EUR", ("T1.r1.c1",)), Evidence(Retrieval(question, (), scores), source)
-    )
+    found = judge(Draft("1,500 million EUR", ("T1.r1.c1",)), Evidence(Retrieval(question, (), scores), source))
     assert (found.ambiguous, found.verified) == (True, False), found.reasons
     assert [(a.text, a.table) for a in found.alternatives] == [("900", "halden")]
 

@@ -75,22 +75,14 @@ class Recording:
             "PYTHONPATH": str(PROJECT),
         }
         begin = f"import os; os.mkdir({str(self.log / 'begun')!r})\n"  # lists the tree as it was
-        subprocess.run(
-            [sys.executable, "-c", begin + code, *map(str, arguments)], check=True, env=environment
-        )
+        subprocess.run([sys.executable, "-c", begin + code, *map(str, arguments)], check=True, env=environment)
         self.events = list(_distinct(_events(self.log / "events")))
 
     def restore(self, number: int, target: Path, *, strict: bool) -> None:
         """Make the disk as it is after a power cut right after an event."""
         begun, last = self.events[0], self.events[number]
-        contents = {
-            entry.inode: self.log / "before" / name
-            for name, entry in begun.names.items()
-            if entry.kind == "f"
-        }
-        folders = {
-            entry.inode: begun.folder(name) for name, entry in begun.names.items() if entry.kind == "d"
-        }
+        contents = {entry.inode: self.log / "before" / name for name, entry in begun.names.items() if entry.kind == "f"}
+        folders = {entry.inode: begun.folder(name) for name, entry in begun.names.items() if entry.kind == "d"}
         for event in self.events[1 : number + 1]:
             paths = {entry.inode: name for name, entry in event.names.items() if entry.kind == "d"}
             if event.kind == "sync" and event.inode in paths:
@@ -98,9 +90,7 @@ class Recording:
             elif event.kind == "sync":
                 contents[event.inode] = self.log / "blobs" / str(event.number)
         if not strict:
-            folders = {
-                entry.inode: last.folder(name) for name, entry in last.names.items() if entry.kind == "d"
-            }
+            folders = {entry.inode: last.folder(name) for name, entry in last.names.items() if entry.kind == "d"}
         _make_folder(target, begun.names["."].inode, folders, contents)
 
 

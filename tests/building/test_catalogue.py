@@ -50,9 +50,7 @@ def saved_and_loaded(catalogue: Catalogue) -> Catalogue:
 def test_whatever_was_recorded_comes_back(
     path: str, title: str, location: str, sheet: str | None, facts: list[ColumnFact], notices: list[Notice]
 ) -> None:
-    record = dataclasses.replace(
-        table("t", path), title=title, sheet=sheet, facts=tuple(facts), notices=tuple(notices)
-    )
+    record = dataclasses.replace(table("t", path), title=title, sheet=sheet, facts=tuple(facts), notices=tuple(notices))
     files = (
         FileRecord(path, "t", "d", "s", location, (record,)),
         FileRecord("z", "z", "", "", "", (), title),

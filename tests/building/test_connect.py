@@ -101,9 +101,7 @@ def test_only_new_directories_are_connected(
     assert len(kgtable.open(remote.path).tables) == 2
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://x/", "sparql", "http://", "http://me:secret@x/", "http://x/\n", "http://x:y/"]
-)
+@pytest.mark.parametrize("url", ["ftp://x/", "sparql", "http://", "http://me:secret@x/", "http://x/\n", "http://x:y/"])
 def test_addresses_that_are_none(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         kgtable.connect(url, tmp_path / "kg")

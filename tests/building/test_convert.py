@@ -76,9 +76,7 @@ def test_a_file_that_cannot_be_read_leaves_a_record_and_no_text(tmp_path: Path) 
     (tmp_path / "c.csv").write_text("x,y\n3,4\n", encoding="utf-8")
     files = tuple(find_files([tmp_path]))
     out = io.BytesIO()
-    records = list(
-        write_job(ConversionJob(files, ("1", "2", "3"), tmp_path / "out"), ConversionOptions(), out)
-    )
+    records = list(write_job(ConversionJob(files, ("1", "2", "3"), tmp_path / "out"), ConversionOptions(), out))
     assert [record.error is None for record in records] == [True, False, True]
     assert records[1].tables == ()
     assert b"/b/" not in out.getvalue()

@@ -37,15 +37,11 @@ def test_the_counts_are_those_of_the_statements() -> None:
     two, two_text = record("<two>\n", ("Name", "Mass (kg)"), ("x", "1"), ("y", "2"))
     found = triples(list(dataset_blocks([one, two], NAMES)))
     dataset = ox.NamedNode(NAMES.dataset_iri)
-    counts = {
-        triple.subject: int(triple.object.value) for triple in found if triple.predicate == VOID_TRIPLES
-    }  # type: ignore[union-attr]
+    counts = {triple.subject: int(triple.object.value) for triple in found if triple.predicate == VOID_TRIPLES}  # type: ignore[union-attr]
     assert counts[ox.NamedNode(NAMES.table_iri("one"))] == len(one_text.splitlines())
     assert counts[dataset] == len((one_text + two_text).splitlines())
     partitions = {
-        triple.object: triple.subject
-        for triple in found
-        if triple.predicate == ox.NamedNode(f"{VOID}property")
+        triple.object: triple.subject for triple in found if triple.predicate == ox.NamedNode(f"{VOID}property")
     }
     said = Counter(quad.predicate for quad in ox.parse(one_text + two_text, format=ox.RdfFormat.N_QUADS))
     assert {predicate: counts[partition] for predicate, partition in partitions.items()} == said
@@ -58,9 +54,7 @@ def test_the_order_of_the_tables_changes_nothing() -> None:
 
 def test_tables_of_one_file_share_their_source() -> None:
     tables = [record(f"book#{sheet}", ("Name", "Mass"), ("x", "1"))[0] for sheet in "ab"]
-    blocks = dict(
-        dataset_blocks([TableRecord(**{**vars(table), "path": "a b/book.xlsx"}) for table in tables], NAMES)
-    )
+    blocks = dict(dataset_blocks([TableRecord(**{**vars(table), "path": "a b/book.xlsx"}) for table in tables], NAMES))
     assert f"<{NAMES.data}file/a%20b/book.xlsx>" in blocks
     assert sum("/file/" in subject for subject in blocks) == 1
 

@@ -74,9 +74,7 @@ def test_a_worker_killed_changes_nothing(folder: Path, cluster: Any, tmp_path: P
     assert (tmp_path / "there.nq").read_bytes() == (tmp_path / "here.nq").read_bytes()
     assert len({table.path for table in report.tables}) == TABLES
     made = {path: path.stat().st_mtime_ns for path in parts.iterdir()}
-    kgtable.convert(
-        folder, tmp_path / "again.nq", workers=2, scheduler=cluster.scheduler_address, parts=str(parts)
-    )
+    kgtable.convert(folder, tmp_path / "again.nq", workers=2, scheduler=cluster.scheduler_address, parts=str(parts))
     assert (tmp_path / "again.nq").read_bytes() == (tmp_path / "here.nq").read_bytes()
     assert {path: path.stat().st_mtime_ns for path in parts.iterdir()} == made, "nothing is made twice"
 
@@ -87,10 +85,7 @@ def test_a_graph_built_on_a_cluster_is_the_same(folder: Path, cluster: Any, tmp_
         folder, tmp_path / "there", embedding="none", workers=2, scheduler=cluster.scheduler_address,
         parts=str(tmp_path / "parts"),
     )  # fmt: skip
-    export = [
-        sorted(line for piece in graph.rdf("nquads") for line in piece.splitlines())
-        for graph in (here, there)
-    ]
+    export = [sorted(line for piece in graph.rdf("nquads") for line in piece.splitlines()) for graph in (here, there)]
     assert export[0] == export[1]
     assert here.built is not None
     assert there.built is not None
@@ -111,9 +106,7 @@ def test_a_part_without_its_records_is_made_again(folder: Path, tmp_path: Path) 
     made = parts.fetch("key", one)
     text = made.job.output.read_bytes()
     assert text
-    assert [bool(record.error) for record in made.records] == [
-        file.path.stem == "broken" for file in one.files
-    ]
+    assert [bool(record.error) for record in made.records] == [file.path.stem == "broken" for file in one.files]
     assert made.records[-1].location == str(one.files[-1].path)
     (tmp_path / "parts" / "key.records").unlink()
     (tmp_path / "parts" / "key.text").write_bytes(b"half a part")
@@ -128,6 +121,4 @@ def test_nobody_there(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(UsageError, match="belong together"):
         kgtable.convert(folder, tmp_path / "a.nq", scheduler="tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match="No Dask scheduler answers"):
-        kgtable.convert(
-            folder, tmp_path / "a.nq", scheduler="tcp://127.0.0.1:1", parts=str(tmp_path / "parts")
-        )
+        kgtable.convert(folder, tmp_path / "a.nq", scheduler="tcp://127.0.0.1:1", parts=str(tmp_path / "parts"))

@@ -86,8 +86,7 @@ def test_every_term_in_the_graph_of_the_samples_is_declared(tmp_path: Path) -> N
     report = kg.validate()
     assert report.conforms, str(report)
     used = kg.sparql(
-        "SELECT DISTINCT ?t { { [] ?t [] } UNION { [] a ?t } "
-        'FILTER(STRSTARTS(STR(?t), "https://w3id.org/kgtable#")) }'
+        'SELECT DISTINCT ?t { { [] ?t [] } UNION { [] a ?t } FILTER(STRSTARTS(STR(?t), "https://w3id.org/kgtable#")) }'
     )
     core = rdflib.Graph().parse(data=read_shipped("ontologies/kgtable.ttl"), format="turtle")
     declared = {str(subject) for subject in core.subjects()}

@@ -15,9 +15,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 
 def record(table: Grid, title: str = "") -> TableRecord:
-    return TableRecord(
-        table.id, f"{table.id}.csv", None, 0, "text/csv", "", title, len(table.head), table.width, 4, 9
-    )
+    return TableRecord(table.id, f"{table.id}.csv", None, 0, "text/csv", "", title, len(table.head), table.width, 4, 9)
 
 
 def view(table: Grid, title: str = "") -> TableView:

@@ -127,9 +127,7 @@ def test_any_error_of_one_file(
     check(tables, tmp_path, "b.md", "")
 
 
-def test_a_full_disk_is_no_fault_of_the_file(
-    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_no_fault_of_the_file(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(conversion: TableConversion) -> Iterator[str]:
         raise StorageError("No space left to write the contents of the tables.")
 
@@ -219,9 +217,7 @@ def test_a_file_that_is_cut_short_while_it_streams_is_noticed(name: str, tmp_pat
 def test_a_cell_that_no_store_can_load_ends_its_file_alone(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "good.csv").write_text("A,B\n1,2\n")
-    (tmp_path / "in" / "open.csv").write_text(
-        'A,B\n1,"' + "text of a quote, that is never closed\n" * 240_000
-    )
+    (tmp_path / "in" / "open.csv").write_text('A,B\n1,"' + "text of a quote, that is never closed\n" * 240_000)
     (tmp_path / "in" / "header.csv").write_text("A," + "long " * 1_800_000 + "\n1,2\n")
     with kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none", workers=2) as graph:
         assert list(graph.tables) == ["good"]

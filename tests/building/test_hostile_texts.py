@@ -19,9 +19,7 @@ FILLERS = [" ", "\t", "\u00a0", ",", "(", "%", "[a]", "*", "¹"]
 def test_headers_and_labels_of_many_equal_signs(filler: str, tmp_path: Path) -> None:
     long = filler * (LONG // len(filler))
     rows = [("name", f"1{long}b"), (f"a{long}]", "1"), ("y", f"2{long}")]
-    (tmp_path / "t.csv").write_text(
-        "\n".join(",".join(f'"{c}"' for c in row) for row in rows), encoding="utf-8"
-    )
+    (tmp_path / "t.csv").write_text("\n".join(",".join(f'"{c}"' for c in row) for row in rows), encoding="utf-8")
     assert len(kgtable.convert(tmp_path, tmp_path / "out.nq").tables) == 1
 
 

@@ -147,9 +147,7 @@ def test_what_cannot_be_leased(tmp_path: Path) -> None:
     folder, graph = tmp_path / "tables", tmp_path / "kg"
     rebuild(folder, graph, 3)
     content = json.loads((graph / POINTER).read_text(encoding="utf-8"))
-    content = {"generation": 9} | {
-        name: content[name] for name in content if name not in ("generation", "checksum")
-    }
+    content = {"generation": 9} | {name: content[name] for name in content if name not in ("generation", "checksum")}
     (graph / POINTER).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(GraphVersionError, match="is gone"):
         GraphDirectory(graph).lease()
@@ -239,17 +237,11 @@ class Recorder:
         found = [target.parent, folders, newest, *newest.rglob("*")]
         statuses = {path: path.stat() for path in found if path != target.parent}
         self.missing.append(
-            [
-                str(path)
-                for path, status in statuses.items()
-                if (status.st_ino, status.st_mtime_ns) not in self.synced
-            ]
+            [str(path) for path, status in statuses.items() if (status.st_ino, status.st_mtime_ns) not in self.synced]
         )
 
 
-def test_all_that_a_pointer_names_is_on_disk_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_a_pointer_names_is_on_disk_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, graph = tmp_path / "tables", tmp_path / "new" / "kg"
     recorder = Recorder(monkeypatch)
     rebuild(folder, graph, 3)

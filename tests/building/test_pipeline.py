@@ -141,9 +141,7 @@ def test_a_failing_step_leaves_the_graph_as_it_was(folder: Path, graph_path: Pat
     assert build_graph([folder], graph_path).changes.removed == ("planets",)
 
 
-BUILD = (
-    "import sys; from kgtable.building.pipeline import build_graph; build_graph([sys.argv[1]], sys.argv[2])"
-)
+BUILD = "import sys; from kgtable.building.pipeline import build_graph; build_graph([sys.argv[1]], sys.argv[2])"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
@@ -206,9 +204,7 @@ def test_a_reader_beside_a_build_sees_whole_tables(tmp_path: Path, graph_path: P
     reader.start()
     texts = {
         str(
-            read_table(
-                EmbeddedStore(GraphDirectory(graph_path).current().store_path), "table3", Namespaces()
-            ).grid.rows
+            read_table(EmbeddedStore(GraphDirectory(graph_path).current().store_path), "table3", Namespaces()).grid.rows
         )
     }
     try:

@@ -44,9 +44,7 @@ CUTS = 15
 def tables_in(folder: Path, *values: int) -> Path:
     folder.mkdir(exist_ok=True)
     for number, value in enumerate(values):
-        (folder / f"t{number}.csv").write_text(
-            f"Name,Mass (kg)\nx,{value}\ny,{value + 1}\n", encoding="utf-8"
-        )
+        (folder / f"t{number}.csv").write_text(f"Name,Mass (kg)\nx,{value}\ny,{value + 1}\n", encoding="utf-8")
     return folder
 
 

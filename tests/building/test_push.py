@@ -133,9 +133,7 @@ def test_a_push_that_was_killed_goes_on(
     assert store.sent == []
 
 
-def test_a_push_after_a_build_sends_what_changed(
-    graph: kgtable.KnowledgeGraph, engine: Engine, tables: Path
-) -> None:
+def test_a_push_after_a_build_sends_what_changed(graph: kgtable.KnowledgeGraph, engine: Engine, tables: Path) -> None:
     pushed(graph, target(engine))
     (tables / "t1.csv").write_text("a,b\nx,1\n", encoding="utf-8")
     (tables / "t2.csv").unlink()
@@ -143,9 +141,7 @@ def test_a_push_after_a_build_sends_what_changed(
     store = target(engine)
     pushed(graph, store)
     assert sorted(map(str, store.sent)) == sorted(["None", graph.names.table_iri("t1")])
-    assert set(store.graph(graph.names.table_iri("t1"))) == set(
-        graph.store.graph(graph.names.table_iri("t1"))
-    )
+    assert set(store.graph(graph.names.table_iri("t1"))) == set(graph.store.graph(graph.names.table_iri("t1")))
     assert not list(store.graph(graph.names.table_iri("t2")))
 
 

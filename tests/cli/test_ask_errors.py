@@ -109,9 +109,7 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
         ({"citations": ["T1.r2.c1"], "answer": "42"}, "42 is in no cited cell"),
     ],
 )
-def test_what_the_cells_do_not_bear_out_is_shown_as_not_verified(
-    kg: str, reply: dict[str, Any], reason: str
-) -> None:
+def test_what_the_cells_do_not_bear_out_is_shown_as_not_verified(kg: str, reply: dict[str, Any], reason: str) -> None:
     with ScriptedServer(answered_by(GOOD | reply)) as server:
         shown = ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=0).stdout
     verdict = next(line for line in shown.splitlines() if line.startswith("not verified: "))
@@ -168,6 +166,4 @@ def test_there_must_be_a_graph_with_tables(tmp_path: Path) -> None:
     api.build(tables, tmp_path / "kg", embedding="none")
     (tables / "only.csv").write_text("", encoding="utf-8")
     api.build(tables, tmp_path / "kg", embedding="none")
-    assert "holds no table. Build it from a folder of tables." in error(
-        ask(str(tmp_path / "kg"), QUESTION, code=2)
-    )
+    assert "holds no table. Build it from a folder of tables." in error(ask(str(tmp_path / "kg"), QUESTION, code=2))

@@ -115,9 +115,7 @@ def test_the_graph_may_be_named_by_the_environment(place: Path, monkeypatch: pyt
 
 def test_quiet_prints_results_and_errors_only(place: Path, tmp_path: Path) -> None:
     assert run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none", "-q").stderr == ""
-    assert (
-        "1 unchanged" in run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr
-    )
+    assert "1 unchanged" in run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr
     assert run("-q", "build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr == ""
     assert run("retrieve", "xyzzy plugh", "--kg", place, "-q", code=1).stderr == ""
     assert run("info", "--kg", "nowhere", "-q", code=2).stderr.startswith("Error: ")

@@ -91,9 +91,7 @@ def test_a_damaged_block_is_told_before_it_is_counted_without_end_and_a_build_re
     assert CliRunner().invoke(main, ["sparql", COUNT, "--kg", str(kg)]).stdout == right
 
 
-def test_a_query_that_ends_its_process_is_an_error_of_one_line(
-    whole: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_that_ends_its_process_is_an_error_of_one_line(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kgtable.KnowledgeGraph, "sparql_text", lambda *_, **__: os.kill(os.getpid(), 9))
     found = CliRunner().invoke(main, ["sparql", COUNT, "--kg", str(whole / "kg")])
     assert found.exit_code == 2
@@ -109,9 +107,7 @@ def test_a_damaged_record_of_checksums_hides_nothing_else(whole: Path, tmp_path:
         assert CliRunner().invoke(main, ["sparql", COUNT, "--kg", str(kg)]).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["row_table.npy", "text_terms.starts.npy", "heads.txt", "column_predicate.npy"]
-)
+@pytest.mark.parametrize("name", ["row_table.npy", "text_terms.starts.npy", "heads.txt", "column_predicate.npy"])
 def test_nothing_is_taken_over_from_a_damaged_index(whole: Path, tmp_path: Path, name: str) -> None:
     kg = tmp_path / "kg"
     shutil.copytree(whole / "kg", kg)
@@ -188,9 +184,7 @@ def test_a_build_with_nothing_to_do_tells_or_repairs_a_store_that_cannot_be_aske
 
 
 @pytest.mark.parametrize("pattern", ["MANIFEST-*", "CURRENT", "*.log", "catalogue.sqlite"])
-def test_a_build_makes_a_graph_again_that_holds_nothing_but_tables(
-    whole: Path, tmp_path: Path, pattern: str
-) -> None:
+def test_a_build_makes_a_graph_again_that_holds_nothing_but_tables(whole: Path, tmp_path: Path, pattern: str) -> None:
     kg = tmp_path / "kg"
     shutil.copytree(whole / "kg", kg)
     right = invoke(kg, "export", "-o", "-", "--as", "nquads")
@@ -257,9 +251,7 @@ def write_there(path: Path) -> None:
     store.flush()
 
 
-def test_a_damaged_graph_is_not_made_again_without_a_source_that_cannot_be_read(
-    whole: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_graph_is_not_made_again_without_a_source_that_cannot_be_read(whole: Path, tmp_path: Path) -> None:
     kg, tables = tmp_path / "kg", tmp_path / "tables"
     shutil.copytree(whole / "tables", tables)
     (tables / "moons.csv").write_text("Moon,Radius (km)\nTitan,2575\n", encoding="utf-8")
@@ -303,9 +295,7 @@ def test_a_lost_name_of_the_newest_store_is_written_again(
     kg = tmp_path / "kg"
     shutil.copytree(whole / "kg", kg)
     generation = GraphDirectory(kg).current()
-    kept = (
-        Lease(generation.first_store_path) if is_read else None
-    )  # the first version stays beside the second
+    kept = Lease(generation.first_store_path) if is_read else None  # the first version stays beside the second
     write_note(kg)
     right = invoke(kg, "sparql", ROWS)
     pointer = generation.path / ".store.current"

@@ -54,9 +54,7 @@ def test_a_dry_run_and_a_check(folders: tuple[str, str], tmp_path: Path) -> None
         (["--method", "bm25", "--json", "no/such/folder/r.json"], "cannot be written"),
     ],
 )
-def test_errors_are_told_without_a_traceback(
-    folders: tuple[str, str], options: list[str], message: str
-) -> None:
+def test_errors_are_told_without_a_traceback(folders: tuple[str, str], options: list[str], message: str) -> None:
     found = run(folders, *options)
     assert found.exit_code == 2
     assert found.output.startswith("Error: ")

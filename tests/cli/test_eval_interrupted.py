@@ -47,9 +47,7 @@ def run(
         }
         command = [sys.executable, "-m", "kgtable", "eval", folders[0], "--kg", folders[1]]
         command += ["--method", "bm25", "--format", "markdown", "--judge", "--json", str(result), *options]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, preexec_fn=limit, check=False
-        )
+        return subprocess.run(command, env=environment, capture_output=True, text=True, preexec_fn=limit, check=False)
 
 
 @pytest.fixture(scope="module")

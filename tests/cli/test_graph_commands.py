@@ -50,10 +50,7 @@ def test_convert_takes_the_format_from_the_suffix(folder: Path, tmp_path: Path) 
 
 
 def test_convert_to_standard_output_needs_a_format(folder: Path) -> None:
-    assert (
-        "Error: Standard output has no suffix. Say --format"
-        in run("convert", folder, "-o", "-", code=2).stderr
-    )
+    assert "Error: Standard output has no suffix. Say --format" in run("convert", folder, "-o", "-", code=2).stderr
     printed = run("convert", folder, "-o", "-", "--format", "nt", "--workers", "1").stdout
     assert "<http://example.org/data/table/planets/row/1>" in printed
 
@@ -61,9 +58,7 @@ def test_convert_to_standard_output_needs_a_format(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["report.json", "report.txt"])
 def test_the_report_says_what_was_found(name: str, folder: Path, tmp_path: Path) -> None:
     (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)
-    result = run(
-        "convert", folder, "-o", tmp_path / "o.nq", "--report", tmp_path / name, "--workers", "1", code=1
-    )
+    result = run("convert", folder, "-o", tmp_path / "o.nq", "--report", tmp_path / name, "--workers", "1", code=1)
     assert "Warning: broken.csv" in result.stderr
     report = (tmp_path / name).read_text(encoding="utf-8")
     assert "broken.csv" in report
@@ -94,9 +89,7 @@ def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
     kg = tmp_path / "kg"
     assert "1 tables added" in run("build", folder, "--kg", kg, "--embedding", "none").stderr
     query = "SELECT ?n ?radius { ?row rdfs:label ?n ; ex:hasRadiusKm/qudt:numericValue ?radius } ORDER BY ?n"
-    assert (
-        run("sparql", query, "--kg", kg, "--format", "csv").stdout == "n,radius\nMercury,2440\nSaturn,58232\n"
-    )
+    assert run("sparql", query, "--kg", kg, "--format", "csv").stdout == "n,radius\nMercury,2440\nSaturn,58232\n"
     assert "(2 rows)" in run("sparql", query, "--kg", kg).stdout
     facts = json.loads(run("info", "--kg", kg, "--json").stdout)
     assert (facts["tables"], facts["cells"]) == (1, 6)
@@ -213,9 +206,7 @@ def test_push_connect_and_ask_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         far = tmp_path / "far"
         assert "1 tables at" in run("connect", server.sparql, "--kg", far).stderr
         assert "true" in run("sparql", "ASK { ?row rdfs:label 'Saturn' }", "--kg", far).stdout
-        assert (
-            "Saturn,yes" in run("export", "--kg", far, "--table", "planets", "--as", "csv", "-o", "-").stdout
-        )
+        assert "Saturn,yes" in run("export", "--kg", far, "--table", "planets", "--as", "csv", "-o", "-").stdout
         assert f"endpoint: {server.sparql}" in run("info", "--kg", far).stdout
     gone = run("sparql", "ASK {}", "--kg", far, code=2)
     assert "Error:" in gone.stderr
@@ -224,9 +215,7 @@ def test_push_connect_and_ask_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("command", ["convert", "report", "export", "export-csv", "retrieve"])
-def test_outputs_go_through_pipes_links_and_devices(
-    command: str, folder: Path, kg: str, tmp_path: Path
-) -> None:
+def test_outputs_go_through_pipes_links_and_devices(command: str, folder: Path, kg: str, tmp_path: Path) -> None:
     commands = {
         "convert": ("convert", folder, "-f", "turtle", "--workers", "1", "-o"),
         "report": ("build", folder, "--kg", kg, "--embedding", "none", "--workers", "1", "--report"),

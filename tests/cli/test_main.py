@@ -67,9 +67,7 @@ def test_a_reader_that_had_enough_ends_it_quietly(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "x,1\n" * 20_000, encoding="utf-8")
     command = [sys.executable, "-m", "kgtable", "convert", str(tmp_path), "-o", "-", "--format", "nt"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline()

@@ -88,9 +88,7 @@ def test_questions_of_a_file_are_answered_in_order_with_their_ids(kg: Path, tmp_
         "medals",
         [],
     ]
-    rows = list(
-        csv.DictReader(io.StringIO(run("--questions", file, "--kg", kg, "-k", "2", "-f", "csv").stdout))
-    )
+    rows = list(csv.DictReader(io.StringIO(run("--questions", file, "--kg", kg, "-k", "2", "-f", "csv").stdout)))
     assert [row["id"] for row in rows] == ["b", "b", "3", "3"]
 
 

@@ -76,8 +76,7 @@ class Manifest:
     def texts(self, subject: Any, predicate: str) -> list[str]:
         """All literals' texts."""
         return sorted(
-            quad.object.value
-            for quad in self._store.quads_for_pattern(subject, ox.NamedNode(predicate), None)
+            quad.object.value for quad in self._store.quads_for_pattern(subject, ox.NamedNode(predicate), None)
         )
 
     def protocol_test(self, entry: ox.NamedNode) -> ProtocolTest:
@@ -101,9 +100,7 @@ class Manifest:
         boolean = self.text(response, MF + "expectedBoolean")
         expected = self._all(response, MF + "expectedStatus")
         statuses = (value.value.rpartition("StatusCode")[2] for value in expected)
-        fields = (
-            (self.text(entry, HT + "fieldName"), self.text(entry, HT + "fieldValue")) for entry in headers
-        )
+        fields = ((self.text(entry, HT + "fieldName"), self.text(entry, HT + "fieldValue")) for entry in headers)
         return Request(
             self.text(node, HT + "methodName"),
             self.text(node, HT + "absolutePath"),

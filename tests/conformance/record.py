@@ -54,11 +54,7 @@ class Record:
         for suite, (passed, run) in sorted(self.counts().items()):
             lines.append(f"| {suite} | {passed} | {run} |")
         for suite, results in sorted(self._results.items()):
-            shown = {
-                name: result
-                for name, result in results.items()
-                if len(results) <= LONG or result[1] != PASSED
-            }
+            shown = {name: result for name, result in results.items() if len(results) <= LONG or result[1] != PASSED}
             lines += ["", f"## {suite}", ""]
             lines += ["| test | | what it is about |", "|---|---|---|"] if shown else ["All passed."]
             for name, (title, outcome) in shown.items():

@@ -90,9 +90,7 @@ def _random(query: str) -> bool:
     return any(name in query.lower() for name in ("rand()", "uuid()", "now()"))
 
 
-@pytest.mark.parametrize(
-    ("folder", "name"), [(folder, name) for folder in QUERY_FOLDERS for name in names(folder)]
-)
+@pytest.mark.parametrize(("folder", "name"), [(folder, name) for folder in QUERY_FOLDERS for name in names(folder)])
 def test_query(
     server: Running, tests: dict[tuple[str, str], EvaluationTest], folder: str, name: str, conformance: Record
 ) -> None:

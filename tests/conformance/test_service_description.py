@@ -59,9 +59,7 @@ def returns_rdf(server: Running) -> None:
 
 def has_endpoint_triple(server: Running) -> None:
     endpoint = ox.NamedNode(server.sparql)
-    assert any(
-        quad.predicate.value == SD + "endpoint" and quad.object == endpoint for quad in description(server)
-    )
+    assert any(quad.predicate.value == SD + "endpoint" and quad.object == endpoint for quad in description(server))
 
 
 def conforms_to_schema(server: Running) -> None:
@@ -95,9 +93,7 @@ def entries() -> list[tuple[str, str]]:
     if SUITE is None:
         return []
     manifest = Manifest(SUITE / "service-description" / "manifest.ttl")
-    return [
-        (entry.value.rpartition("#")[2], manifest.text(entry, MF + "name")) for entry in manifest.entries()
-    ]
+    return [(entry.value.rpartition("#")[2], manifest.text(entry, MF + "name")) for entry in manifest.entries()]
 
 
 @pytest.mark.parametrize(("name", "title"), entries())

@@ -55,9 +55,7 @@ def refusal(update: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    ("folder", "name"), [(folder, name) for folder in UPDATE_FOLDERS for name in names(folder)]
-)
+@pytest.mark.parametrize(("folder", "name"), [(folder, name) for folder in UPDATE_FOLDERS for name in names(folder)])
 def test_update(
     server: Running, tests: dict[tuple[str, str], EvaluationTest], folder: str, name: str, conformance: Record
 ) -> None:

@@ -79,9 +79,7 @@ def test_a_system_says_what_the_model_does_in_its_retrieval(
     assert sorted(set(asked)) == ["labels", "rerank"]
     assert asked.count("labels") == 2 * 5
     used = {system.name: spent(run.with_preparation(system))["stages"] for system in plan.systems}
-    assert {
-        name: {stage: part["requests"] for stage, part in stages.items()} for name, stages in used.items()
-    } == {
+    assert {name: {stage: part["requests"] for stage, part in stages.items()} for name, stages in used.items()} == {
         "hybrid/rules": {},
         "hybrid/labels": {"labels": 5},
         "hybrid/labels+rerank": {"labels": 5, "rerank": 5},
@@ -98,9 +96,7 @@ def test_a_system_says_what_the_model_does_in_its_retrieval(
     assert "<td>hybrid/labels+rerank</td><td>together</td><td>10</td>" in page
 
 
-@pytest.mark.parametrize(
-    ("rerank", "stages"), [(True, {"labels", "rerank", "answer"}), (False, {"labels", "answer"})]
-)
+@pytest.mark.parametrize(("rerank", "stages"), [(True, {"labels", "rerank", "answer"}), (False, {"labels", "answer"})])
 def test_answers_by_a_model_are_retrieved_for_as_in_ask(
     graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, rerank: bool, stages: set[str]
 ) -> None:
@@ -111,9 +107,7 @@ def test_answers_by_a_model_are_retrieved_for_as_in_ask(
     assert result_json(run)["model"] == "m"
 
 
-def test_retrieval_alone_asks_nothing_unless_told(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
+def test_retrieval_alone_asks_nothing_unless_told(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
     run, asked = run_over_http(graph, make_plan(graph, benchmark_folder, (System("hybrid"),)))
     assert asked == []
     assert (run.plan.assist, run.plan.model) == (RULES, None)
@@ -124,9 +118,7 @@ def test_retrieval_alone_asks_nothing_unless_told(
         evaluate(graph, make_plan(graph, benchmark_folder, WRITTEN), without)
 
 
-def test_written_schemas_are_what_is_indexed(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
+def test_written_schemas_are_what_is_indexed(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
     fresh = kgtable.open(graph.path)
     run, asked = run_over_http(fresh, make_plan(fresh, benchmark_folder, WRITTEN))
     assert asked == ["schema"] * 3
@@ -142,16 +134,10 @@ def test_replies_that_cannot_be_used_are_done_without_and_listed(
 ) -> None:
     def poor(body: Mapping[str, Any]) -> Say | Fail:
         text = body["messages"][-1]["content"]
-        return (
-            Say("I cannot say")
-            if "Rhine" in str(body["messages"]) or "cannot be used" in text
-            else reply(body)
-        )
+        return Say("I cannot say") if "Rhine" in str(body["messages"]) or "cannot be used" in text else reply(body)
 
     fresh = kgtable.open(graph.path)
-    run, _ = run_over_http(
-        fresh, make_plan(fresh, benchmark_folder, (*ASSISTED, *WRITTEN), answers=True), poor
-    )
+    run, _ = run_over_http(fresh, make_plan(fresh, benchmark_folder, (*ASSISTED, *WRITTEN), answers=True), poor)
     listed = causes(run.with_preparation(ASSISTED[0]))
     assert listed["labels: LLMReplyError"] == ["q2"]
     assert set(listed) == {"labels: LLMReplyError", "rerank: LLMReplyError", "answer: LLMReplyError"}

@@ -27,9 +27,7 @@ def test_an_estimate_counts_prompts_and_sends_nothing(
         assert f"${part.cost:.2f}" in str(part)
 
 
-def test_every_stage_that_asks_a_model_is_estimated(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
+def test_every_stage_that_asks_a_model_is_estimated(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
     chosen = (System("hybrid"), System("bm25", "written-schema"))
     plan = make_plan(graph, benchmark_folder, chosen, answers=True)
     settings = load_settings(environment={}, file="/dev/null", model="m", prices=PRICES)
@@ -38,9 +36,7 @@ def test_every_stage_that_asks_a_model_is_estimated(
     assert requests == {"labels": 5, "rerank": 4, "schema": 3, "answer": 4 + 4}
 
 
-def test_an_unknown_price_is_said_to_be_unknown(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
+def test_an_unknown_price_is_said_to_be_unknown(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
     plan = make_plan(graph, benchmark_folder, systems(("bm25",)), answers=True)
     (found,) = estimate(graph, plan, load_settings(environment={}, file="/dev/null", model="m"))
     assert found.cost is None

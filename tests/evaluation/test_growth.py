@@ -32,18 +32,14 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Benchmark,
 
 
 @pytest.fixture(scope="module")
-def measured(
-    grown: tuple[Benchmark, kgtable.KnowledgeGraph], tmp_path_factory: pytest.TempPathFactory
-) -> Run:
+def measured(grown: tuple[Benchmark, kgtable.KnowledgeGraph], tmp_path_factory: pytest.TempPathFactory) -> Run:
     benchmark, graph = grown
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGTABLE_CACHE", str(tmp_path_factory.mktemp("cache")))
         return run(graph, benchmark)
 
 
-def run(
-    graph: kgtable.KnowledgeGraph, benchmark: Benchmark, methods: tuple[str, ...] = METHODS, **options: Any
-) -> Run:
+def run(graph: kgtable.KnowledgeGraph, benchmark: Benchmark, methods: tuple[str, ...] = METHODS, **options: Any) -> Run:
     plan = make_plan(graph, benchmark, systems(methods), **{"scaling": True, **options})
     found = evaluate(graph, plan, Settings(model="none"))
     assert isinstance(found, Run)
@@ -71,9 +67,7 @@ def test_gold_is_there_and_answers_are_those_of_the_rows(
     table = grown_table(20)
     places = {name: place for place, name in enumerate(table[0])}
     counted = next(
-        q
-        for q in benchmark.questions("growth")
-        if q.text == "How many orders were returned to the warehouse?"
+        q for q in benchmark.questions("growth") if q.text == "How many orders were returned to the warehouse?"
     )
     rows = [row for row in table[1:] if row[places["Order status"]] == "Returned to warehouse"]
     assert counted.answers == (str(len(rows)),)
@@ -130,6 +124,4 @@ def test_a_run_that_measures_nothing_has_no_sizes(
     benchmark, graph = grown
     plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
     assert not any(" cells, " in line for line in run_lines(plain))
-    assert not any(
-        "size" in question for system in result_json(plain)["systems"] for question in system["questions"]
-    )
+    assert not any("size" in question for system in result_json(plain)["systems"] for question in system["questions"])

@@ -56,9 +56,7 @@ def test_templates_join_a_fact_of_the_table_with_one_of_the_text(documents: Path
     assert made["difference", "Oslo"]["answers"] == ["3500000"]
     by_text = made["table by text", "Berlin"]
     assert "“___ was opened in 2015 and has 120 seats.”" in by_text["question"]
-    assert all(
-        line["entity"] not in line["question"] for (kind, _), line in made.items() if kind != "difference"
-    )
+    assert all(line["entity"] not in line["question"] for (kind, _), line in made.items() if kind != "difference")
 
 
 def test_each_answer_is_what_its_program_gives(documents: Path, tmp_path: Path) -> None:
@@ -106,9 +104,7 @@ def test_a_model_writes_questions_that_its_queries_prove(documents: Path, tmp_pa
         asked.append(request)
         told = str(request.messages[-1]["content"])
         if "Entity: Oslo" in told:
-            question = (
-                "By how much do sales of the shop whose landlord gets $3.5 million exceed the lowest sales?"
-            )
+            question = "By how much do sales of the shop whose landlord gets $3.5 million exceed the lowest sales?"
             return {"question": question, "sql": oslo, "answer": "2000000"}
         if "Entity: Rome" in told:
             return {"question": "How many work in Rome?", "sql": "SELECT 31", "answer": "31"}

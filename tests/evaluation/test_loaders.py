@@ -56,9 +56,7 @@ CASES: dict[Callable[[Path], None], tuple[BenchmarkQuestion, list[list[str]]]] =
 
 
 @pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
-def test_distribution_becomes_a_benchmark_without_faults(
-    make: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_distribution_becomes_a_benchmark_without_faults(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "source")
     count = load_dataset(make.__name__, tmp_path / "source", tmp_path / "out")
     benchmark = Benchmark(tmp_path / "out")
@@ -125,14 +123,10 @@ def test_the_cells_of_the_answer_are_gold_and_others_are_not(tmp_path: Path) -> 
     load_dataset("hitab", tmp_path, tmp_path / "out")
     (question,) = Benchmark(tmp_path / "out").questions("dev")
     assert question.cells == (("7", 2, 1),)
-    assert json.loads((tmp_path / "out" / "tables" / "7.json").read_text(encoding="utf-8")) == {
-        "title": "Clubs"
-    }
+    assert json.loads((tmp_path / "out" / "tables" / "7.json").read_text(encoding="utf-8")) == {"title": "Clubs"}
 
 
-@pytest.mark.parametrize(
-    "linked", [{}, {"quantity_link": {}}, {"quantity_link": {"a": {"(2, 1)": {"x": 1}}}}]
-)
+@pytest.mark.parametrize("linked", [{}, {"quantity_link": {}}, {"quantity_link": {"a": {"(2, 1)": {"x": 1}}}}])
 def test_a_question_without_linked_cells(linked: dict[str, object], tmp_path: Path) -> None:
     item = {"id": "h1", "table_id": "7", "question": "?", "answer": [1, "<b>"], "linked_cells": linked}
     hitab(tmp_path)
@@ -157,9 +151,7 @@ def test_labels_of_each_kind(
 ) -> None:
     part = {"source_table_idx": 3, "table_idx": 1, "caption": "", "table": {"header": ["a"], "rows": [["b"]]}}
     write(tmp_path / name / f"{name}_table.jsonl", lines(part))
-    write(
-        tmp_path / name / f"{name}_query.jsonl", lines({"query": "?", "label": label, "source_table_idx": 3})
-    )
+    write(tmp_path / name / f"{name}_query.jsonl", lines({"query": "?", "label": label, "source_table_idx": 3}))
     write(tmp_path / name / f"{name}_example_query.jsonl", lines({"example_query": "a leak"}))
     assert load_dataset("multitableqa", tmp_path, tmp_path / "out") == 1
     (question,) = Benchmark(tmp_path / "out").questions(name)

@@ -90,9 +90,7 @@ usages = st.builds(
 
 @settings(max_examples=40)
 @given(usages, usages)
-def test_what_is_not_known_stays_unknown_and_nothing_is_lost(
-    one: dict[str, Any], other: dict[str, Any]
-) -> None:
+def test_what_is_not_known_stays_unknown_and_nothing_is_lost(one: dict[str, Any], other: dict[str, Any]) -> None:
     total = added(one, other)
     assert total == {**added(other, one), "stages": total["stages"]}
     for name in ("requests", "prompt_tokens", "completion_tokens", "cost_usd"):

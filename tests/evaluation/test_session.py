@@ -57,9 +57,7 @@ def plan_for(graph: kgtable.KnowledgeGraph, benchmark: Benchmark, **options: Any
     return make_plan(graph, benchmark, systems(("bm25",), formats=("markdown",)), **options)
 
 
-def run_over_http(
-    graph: kgtable.KnowledgeGraph, plan: RunPlan, script: Callable[..., Any], **options: Any
-) -> Run:
+def run_over_http(graph: kgtable.KnowledgeGraph, plan: RunPlan, script: Callable[..., Any], **options: Any) -> Run:
     with ScriptedServer(script) as server:
         workers = options.pop("concurrency", 8)
         run = evaluate(graph, plan, settings_for(server.base_url, concurrency=workers), **options)
@@ -147,9 +145,7 @@ def test_a_model_that_dies_half_way_is_taken_up_again(
     assert result_json(resumed) == result_json(run)
 
 
-def test_an_answer_that_fails_counts_as_wrong(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
-) -> None:
+def test_an_answer_that_fails_counts_as_wrong(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:
     def broken(body: Mapping[str, Any]) -> Say | Fail:
         return Say("not JSON") if stage_of(body)[1] == "How many ships" else reply(body)
 
@@ -170,9 +166,7 @@ def test_without_a_model_answers_are_computed_by_rules(
         evaluate(graph, plan_for(graph, benchmark_folder, judge=True), settings)
     # one that is configured is not asked where "none" is named
     configured = load_settings(environment={"KGTABLE_BASE_URL": "http://127.0.0.1:9/v1"}, file="/dev/null")
-    named = make_plan(
-        graph, benchmark_folder, systems(("hybrid", "tablerag"), models=("none",)), answers=True
-    )
+    named = make_plan(graph, benchmark_folder, systems(("hybrid", "tablerag"), models=("none",)), answers=True)
     again = evaluate(graph, named, configured)
     assert isinstance(again, Run)
     assert {record.system for record in again.records} == {"hybrid/none", "tablerag/none"}

@@ -154,10 +154,7 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         split_benchmark(folder, tmp_path / name, plan=SplitPlan(seed))
     files = {
-        name: {
-            path.relative_to(tmp_path / name): path.read_bytes()
-            for path in sorted((tmp_path / name).rglob("*.*"))
-        }
+        name: {path.relative_to(tmp_path / name): path.read_bytes() for path in sorted((tmp_path / name).rglob("*.*"))}
         for name in "abc"
     }
     assert files["a"] == files["b"] != files["c"]

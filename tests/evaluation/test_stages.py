@@ -93,9 +93,7 @@ def test_a_retrieval_that_breaks_is_not_answered(
     assert (record.scores["recall@30"], record.scores["no_table"], record.scores["match"]) == (0.0, 1.0, 0.0)
 
 
-def test_a_judge_that_fails_gives_nothing_and_agrees_with_nobody(
-    graph: kgtable.KnowledgeGraph, plan: RunPlan
-) -> None:
+def test_a_judge_that_fails_gives_nothing_and_agrees_with_nobody(graph: kgtable.KnowledgeGraph, plan: RunPlan) -> None:
     stages = Stages(graph, plan, answering("44"), judge=judging(LLMRateLimitError("no")))
     stages.prepare(BM25)
     record = stages.record(BM25, plan.questions[0])

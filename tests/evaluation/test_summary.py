@@ -25,9 +25,7 @@ RECORDS = (
     Record("bm25", "q2", (), {"recall@5": 0.0, "recall@10": 0.5}, failures=(GONE,), ms={"retrieval": 9.0}),
 )
 SCHEMA = Record("bm25", PREPARATION, failures=(Failure("schema", "LLMReplyError", "empty", table="ports"),))
-PLAN = RunPlan(
-    "small", "dev", (BenchmarkQuestion("q1", "?"), BenchmarkQuestion("q2", "?")), (System("bm25"),)
-)
+PLAN = RunPlan("small", "dev", (BenchmarkQuestion("q1", "?"), BenchmarkQuestion("q2", "?")), (System("bm25"),))
 
 
 def test_each_metric_is_averaged_over_the_questions_that_have_it() -> None:

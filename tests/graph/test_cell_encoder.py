@@ -116,9 +116,7 @@ def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) ->
     assert terms == (f'"{decimal_text(format(value, "f"))}"^^<{XSD}decimal>', '"-5"', text_literal(text))
 
 
-def test_what_is_remembered_of_a_column_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_remembered_of_a_column_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"Item {n},{n % 3},{n / 7:.2f},{n}.50,x{n % 40}\n" for n in range(200))
     (tmp_path / "items.csv").write_text(f"Item,Kind,Price ($),Weight (kg),Shelf\n{rows}", encoding="utf-8")
 

@@ -53,9 +53,7 @@ def table(query: str) -> list[str]:
     ],
 )
 def test_literals_as_python_values(lexical: str, datatype: str, value: object) -> None:
-    found = python_value(
-        ox.Literal(lexical, datatype=ox.NamedNode(f"http://www.w3.org/2001/XMLSchema#{datatype}"))
-    )
+    found = python_value(ox.Literal(lexical, datatype=ox.NamedNode(f"http://www.w3.org/2001/XMLSchema#{datatype}")))
     assert found == value
     assert type(found) is type(value)
 

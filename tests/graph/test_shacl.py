@@ -78,9 +78,7 @@ def test_findings_are_told_by_form(shapes: rdflib.Graph) -> None:
     }
     found = judge(forms, shapes)
     assert set(found) == {"two values", "no decimal", "blank"}
-    assert all(
-        isinstance(finding, Finding) and finding.message for each in found.values() for finding in each
-    )
+    assert all(isinstance(finding, Finding) and finding.message for each in found.values() for finding in each)
     assert judge(dict(reversed(forms.items())), shapes) == found
 
 

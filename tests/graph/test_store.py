@@ -46,10 +46,7 @@ def test_values_are_bound_by_name(store: EmbeddedStore) -> None:
     asked = "SELECT ?o { ?s ?p ?o }"
     assert objects(store, asked, bindings={"o": "described"}) == ["described"]
     assert objects(store, asked, bindings={"o": '" } DROP ALL #'}) == []
-    assert (
-        objects(store, "SELECT ?o ?g { GRAPH ?g { ?s ?p ?o } }", bindings={"g": ox.NamedNode("http://e/g")})
-        == []
-    )
+    assert objects(store, "SELECT ?o ?g { GRAPH ?g { ?s ?p ?o } }", bindings={"g": ox.NamedNode("http://e/g")}) == []
 
 
 @pytest.mark.parametrize(

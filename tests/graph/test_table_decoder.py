@@ -83,9 +83,7 @@ def test_what_a_spreadsheet_says_of_cells_comes_back() -> None:
 
 
 def test_damaged_statements_give_a_clear_error() -> None:
-    triples = [
-        triple for triple in triples_of(grid(("a", "b"), ("1", "2"))) if "width" not in str(triple.predicate)
-    ]
+    triples = [triple for triple in triples_of(grid(("a", "b"), ("1", "2"))) if "width" not in str(triple.predicate)]
     with pytest.raises(GraphError, match="'t' are incomplete or damaged"):
         decoded(triples, "t", NAMES)
 

@@ -190,9 +190,7 @@ def store() -> ox.Store:
     store = ox.Store()
     said = {f"{DCTERMS}identifier": "a/b", f"{KGT}source": "book.xlsx", f"{KGT}sheet": "Costs"}
     for predicate, text in said.items():
-        store.add(
-            ox.Quad(ox.NamedNode(TABLE), ox.NamedNode(predicate), ox.Literal(text), ox.NamedNode(TABLE))
-        )
+        store.add(ox.Quad(ox.NamedNode(TABLE), ox.NamedNode(predicate), ox.Literal(text), ox.NamedNode(TABLE)))
     return store
 
 

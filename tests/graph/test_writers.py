@@ -129,9 +129,7 @@ literals = st.one_of(
     st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20).map(text_literal),
     st.builds(
         typed,
-        st.sampled_from(
-            ["1", "-1", "+1", "007", "1.0", "1.", ".5", "-.5", "1e5", "true", "TRUE", "0", "", " 1"]
-        ),
+        st.sampled_from(["1", "-1", "+1", "007", "1.0", "1.", ".5", "-.5", "1e5", "true", "TRUE", "0", "", " 1"]),
         st.sampled_from([f"{XSD}{name}" for name in ("integer", "decimal", "boolean", "double", "gYear")]),
     ),
     st.sampled_from(['"x"@en', '"a^^<b>"', '"a\\"^^<b>"@de']),
@@ -147,9 +145,7 @@ def written(blocks: list[Block], name: str | None = TABLE_NAME, *, with_graphs: 
 @given(st.lists(st.tuples(iris, iris, st.one_of(iris, literals)), min_size=1, max_size=4))
 def test_every_statement_comes_back(statements: list[tuple[str, str, str]]) -> None:
     blocks: list[Block] = [(subject, [(predicate, value)]) for subject, predicate, value in statements]
-    lines = "".join(
-        f"{subject} {predicate} {value} {TABLE_NAME} .\n" for subject, predicate, value in statements
-    )
+    lines = "".join(f"{subject} {predicate} {value} {TABLE_NAME} .\n" for subject, predicate, value in statements)
     expected = set(ox.parse(lines.encode(), format=ox.RdfFormat.N_QUADS))
     assert set(ox.parse(written(blocks).encode(), format=ox.RdfFormat.TRIG)) == expected
     in_turtle = ox.parse(written(blocks, with_graphs=False).encode(), format=ox.RdfFormat.TURTLE)
@@ -281,9 +277,7 @@ IRIS = st.builds(
 )
 PREDICATES = st.sampled_from([f"{KGT}predicate", f"{KGT}printed", f"{KGT}row", f"{KGT}order", "http://e/p"])
 NODES = st.one_of(IRIS, st.just(ox.BlankNode("b")))
-OBJECTS = st.one_of(
-    NODES, st.sampled_from([ox.Literal("x"), ox.Literal("x", language="en"), ox.Literal("9" * 5000)])
-)
+OBJECTS = st.one_of(NODES, st.sampled_from([ox.Literal("x"), ox.Literal("x", language="en"), ox.Literal("9" * 5000)]))
 
 
 @settings(max_examples=50)

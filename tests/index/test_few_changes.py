@@ -86,9 +86,7 @@ def test_changed_tables_are_related_as_in_a_fresh_build(
         write(tables, 3, 0, seed=1)
 
     def new() -> None:
-        (tables / "staff.csv").write_text(
-            "Staff,Town\nHal,Bath\nIda,York\nJon,Hull\nKit,Ely\n", encoding="utf-8"
-        )
+        (tables / "staff.csv").write_text("Staff,Town\nHal,Bath\nIda,York\nJon,Hull\nKit,Ely\n", encoding="utf-8")
 
     def gone() -> None:
         for name in ("members-5", "towns-0"):
@@ -114,9 +112,7 @@ def test_changed_tables_are_related_as_in_a_fresh_build(
     assert "drift" not in read_about(build(tables, tmp_path / "kg", embedding).index_path)
 
 
-def test_a_changed_table_gets_names_and_others_keep_theirs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_table_gets_names_and_others_keep_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtable.index.corpus_update.LEAST_TABLES", 1)
     monkeypatch.setattr("kgtable.index.corpus_update.MOST_DRIFT", 0.2)
     tables = tmp_path / "tables"

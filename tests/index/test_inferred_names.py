@@ -68,9 +68,7 @@ def test_headers_that_say_nothing_are_missing(header: str) -> None:
     assert is_missing_header(header)
 
 
-@pytest.mark.parametrize(
-    "header", ["Club", "C", "W", "2019", "%", "Xylophones", "Q1", "Columns of marble", "№ 3"]
-)
+@pytest.mark.parametrize("header", ["Club", "C", "W", "2019", "%", "Xylophones", "Q1", "Columns of marble", "№ 3"])
 def test_headers_that_say_something_are_not(header: str) -> None:
     assert not is_missing_header(header)
 
@@ -107,9 +105,7 @@ def test_the_search_finds_a_table_by_an_inferred_name(tables: Path, tmp_path: Pa
     with built(tables, tmp_path / "kg") as graph:
         assert {table.table for table in graph.retrieve(asked, 10).tables[:2]} == {"clubs", "table_2"}
     with built(without, tmp_path / "kg2") as graph:
-        before = next(
-            (t.score for t in graph.retrieve("the club's ground", 10).tables if t.table == "table_2"), 0
-        )
+        before = next((t.score for t in graph.retrieve("the club's ground", 10).tables if t.table == "table_2"), 0)
         assert before == 0 or not graph.inferred_names.at("table_2", 0)
 
 
@@ -129,9 +125,7 @@ def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_pa
             assert name is not None
             assert (name.name, name.confidence, name.basis) == ("Birthplace", 1.0, "user")
             assert "table_2" in [t.table for t in graph.retrieve("birthplace", 10).tables]
-            assert graph.tables["table_2"].to_csv().startswith("Column 1,,Unnamed: 2,c4"), (
-                "nothing is overwritten"
-            )
+            assert graph.tables["table_2"].to_csv().startswith("Column 1,,Unnamed: 2,c4"), "nothing is overwritten"
         kept = {(row["column name"], row["only in"]): row for row in mapping_of(kg)}["[column 2]", "table_2"]
         assert (kept["inferred name"], kept["confidence"]) == ("Birthplace", "")
         folder_of(own, lakes=OTHER)
@@ -159,9 +153,7 @@ def test_an_inferred_title_is_shown_and_the_users_stays(tables: Path, tmp_path: 
 def reply(request: Request) -> dict[str, Any]:
     text = str(request.messages[-1]["content"])
     asked = [
-        int(part)
-        for part in text.split("Columns to name: ")[1].split("\n")[0].split(",")
-        if part.strip().isdigit()
+        int(part) for part in text.split("Columns to name: ")[1].split("\n")[0].split(",") if part.strip().isdigit()
     ]
     names = [{"column": column, "name": f"Name {column}", "confidence": 0.7} for column in asked]
     return {
@@ -193,9 +185,7 @@ def test_a_model_names_what_is_missing_and_the_names_are_kept(tables: Path, tmp_
         assert {name.basis for name in graph.inferred_names} == {"model"}
     folder_of(own, table_2=MASKED.replace("Leeds", "Ripon"))
     with built(own, kg) as graph:
-        assert {name.basis for name in graph.inferred_names}.isdisjoint({"model"}), (
-            "of a table that changed they go"
-        )
+        assert {name.basis for name in graph.inferred_names}.isdisjoint({"model"}), "of a table that changed they go"
 
 
 def test_damaged_names_are_told(tmp_path: Path) -> None:

@@ -62,8 +62,7 @@ def store_of(generation: Generation) -> EmbeddedStore:
 def test_a_reference_is_found_by_telling_values_whatever_it_is_called(tmp_path: Path) -> None:
     tables = {
         "sport/players": "Player ID,Name\n" + "".join(f"{7001 + 311 * n},P{n}\n" for n in range(9)),
-        "sport/matches": "Round,Winner ID,Points\n"
-        + "".join(f"R{n},{7001 + 311 * (n % 5)},{n}\n" for n in range(7)),
+        "sport/matches": "Round,Winner ID,Points\n" + "".join(f"R{n},{7001 + 311 * (n % 5)},{n}\n" for n in range(7)),
         "sport/rounds": "Round ID,Days\n" + "".join(f"{n},{n + 3}\n" for n in range(1, 9)),
     }
     (tmp_path / "tables" / "sport").mkdir(parents=True)
@@ -164,9 +163,7 @@ def wide(tables: int, width: int) -> TableProfiles:
     names = tuple(f"n{place}" for place in range(width))
     heads = tuple(TableHead(f"t{table}", "", (), names) for table in range(tables))
     columns = tuple(
-        ColumnProfile(
-            number, number // width, number % width, f"{number}", (), ValueForm.TEXT, 3, values, 0.0
-        )
+        ColumnProfile(number, number // width, number % width, f"{number}", (), ValueForm.TEXT, 3, values, 0.0)
         for number in range(tables * width)
         for values in [np.arange(3 * number, 3 * number + 3, dtype=np.int32)]
     )

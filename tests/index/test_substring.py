@@ -33,9 +33,7 @@ def opened(texts: list[str], folder: Path) -> LexicalIndex:
 )
 def test_labels_of_any_length_are_found_as_substrings(texts: list[str], labels: list[str]) -> None:
     in_order = sorted(texts, key=encoded)
-    expected = [
-        number for number, text in enumerate(in_order) if any(label and label in text for label in labels)
-    ]
+    expected = [number for number, text in enumerate(in_order) if any(label and label in text for label in labels)]
     with TemporaryDirectory() as folder:
         index = opened(in_order, Path(folder))
         assert index.containing(labels).tolist() == expected

@@ -69,9 +69,7 @@ def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_pa
     assert cosines[:, 0] == pytest.approx(1, abs=1e-5)
     assert set(found[:, 0] % 2) == {0}
     nearest, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 3)
-    np.testing.assert_allclose(
-        cosines, np.take_along_axis(vectors[40:60] @ vectors.T, nearest // 2, 1), atol=1e-6
-    )
+    np.testing.assert_allclose(cosines, np.take_along_axis(vectors[40:60] @ vectors.T, nearest // 2, 1), atol=1e-6)
     assert (np.diff(cosines) <= 0).all()
 
 

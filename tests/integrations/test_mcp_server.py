@@ -104,15 +104,11 @@ def test_sparql_rows_are_cut_and_shortened(caller: Caller) -> None:
     assert found["rows"][0][0].startswith("unit:")
     assert f"(the first 2 of {found['row_count']} rows)" in said(result)
     assert data(caller.tool("sparql", query="ASK { ?c qudt:hasUnit unit:CCY_EUR }")) == {"boolean": True}
-    graph = caller.tool(
-        "sparql", query="CONSTRUCT { ?r rdfs:label ?l } WHERE { ?r a kgt:Group ; rdfs:label ?l }"
-    )
+    graph = caller.tool("sparql", query="CONSTRUCT { ?r rdfs:label ?l } WHERE { ?r a kgt:Group ; rdfs:label ?l }")
     assert "Operating expenses" in data(graph)["turtle"]
 
 
-def test_more_triples_than_a_model_can_read_are_refused(
-    caller: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_triples_than_a_model_can_read_are_refused(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtable.integrations.mcp_server.MOST_TURTLE", 10_000)
     result = caller.tool("sparql", query="DESCRIBE ?row { ?row a kgt:Row }")
     assert result.is_error
@@ -136,9 +132,7 @@ def test_faults_are_told_to_the_model(caller: Caller) -> None:
 
 
 def test_an_endless_query_is_ended(caller: Caller) -> None:
-    result = caller.tool(
-        "sparql", query="SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
-    )
+    result = caller.tool("sparql", query="SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
     assert result.is_error
     assert data(caller.tool("sparql", query="ASK {}")) == {"boolean": True}
 
@@ -165,9 +159,7 @@ def test_tables_are_listed_searched_and_read(caller: Caller) -> None:
     assert f"text: {data(cell)['text']}" in said(cell)
 
 
-@pytest.mark.parametrize(
-    "uri", ["kgtable://table/..%2Fsecret", "kgtable://cell/planets/x/1", "kgtable://no/1"]
-)
+@pytest.mark.parametrize("uri", ["kgtable://table/..%2Fsecret", "kgtable://cell/planets/x/1", "kgtable://no/1"])
 def test_what_is_no_resource_is_refused(caller: Caller, uri: str) -> None:
     with pytest.raises(MCPError):
         caller.resource(uri)
@@ -203,9 +195,7 @@ def test_every_tool_works_on_the_graph_of_another_engine(samples_path: Path, tmp
             assert json.loads(content.text)["value"] == "198750000"
             found = data(await call("retrieve", {"question": QUESTION, "k": 5}))
             assert found["tables"][0]["table"] == "harbour-cargo"
-            rows = (
-                "SELECT ?v { ?c qudt:hasUnit unit:CCY_EUR ; qudt:numericValue ?v } ORDER BY DESC(?v) LIMIT 1"
-            )
+            rows = "SELECT ?v { ?c qudt:hasUnit unit:CCY_EUR ; qudt:numericValue ?v } ORDER BY DESC(?v) LIMIT 1"
             assert data(await call("sparql", {"query": rows}))["rows"] == [["1565800000"]]
             triples = await call("sparql", {"query": "CONSTRUCT { <x:a> <x:b> 1 } {}"})
             assert said(triples).endswith("<x:a> <x:b> 1 .\n")
@@ -352,9 +342,7 @@ def test_connections_over_http_have_the_bounds_of_the_server(samples_path: Path)
                     client.sendall(sent)
                     assert client.recv(12).split()[1] == status, sent[:100]
             with ExitStack() as opened:
-                clients = [
-                    opened.enter_context(socket.create_connection(place, timeout=30)) for _ in range(140)
-                ]
+                clients = [opened.enter_context(socket.create_connection(place, timeout=30)) for _ in range(140)]
                 assert clients[-1].recv(12).split()[1] == b"503"
                 silent = clients[0]
                 assert silent.recv(12).split()[1] == b"408"

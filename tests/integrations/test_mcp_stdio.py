@@ -51,9 +51,7 @@ def client(graph: Path) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO
         "capabilities": {},
         "clientInfo": {"name": "t", "version": "1"},
     }
-    server.stdin.write(
-        request("initialize", greeting, 0) + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-    )
+    server.stdin.write(request("initialize", greeting, 0) + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     server.stdin.flush()
     assert b"kgtable" in server.stdout.readline()
     try:

@@ -38,9 +38,7 @@ def test_the_store_holds_what_a_copy_holds(samples_path: Path, samples_graph: kg
     live.close()
 
 
-def test_patterns_of_every_kind_match_as_in_a_copy(
-    samples_path: Path, samples_graph: kgtable.KnowledgeGraph
-) -> None:
+def test_patterns_of_every_kind_match_as_in_a_copy(samples_path: Path, samples_graph: kgtable.KnowledgeGraph) -> None:
     copy, live = samples_graph.to_rdflib(), dataset(samples_path)
     name = rdflib.URIRef(samples_graph.names.table_iri("harbour-cargo"))
     mine, theirs = live.graph(name), copy.graph(name)

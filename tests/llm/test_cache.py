@@ -19,17 +19,13 @@ from kgtable.llm.conversation import ModelReply
 from kgtable.llm.protocol import Completion, RequestFault, Usage
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
-data = st.none() | st.dictionaries(
-    any_text, st.none() | st.integers() | any_text | st.lists(any_text), max_size=3
-)
+data = st.none() | st.dictionaries(any_text, st.none() | st.integers() | any_text | st.lists(any_text), max_size=3)
 PAID = Usage(1, 100, 5, None)
 
 
 @settings(max_examples=15)
 @given(any_text, data, any_text)
-def test_what_is_kept_comes_back_and_costs_nothing(
-    text: str, data: dict[str, Any] | None, model: str
-) -> None:
+def test_what_is_kept_comes_back_and_costs_nothing(text: str, data: dict[str, Any] | None, model: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         CompletionCache(Path(folder, "a", "ü.sqlite")).put("f", Completion(text, data, PAID, model))
         found = CompletionCache(Path(folder, "a", "ü.sqlite")).get("f")
@@ -68,9 +64,7 @@ def test_damaged_content_is_a_warning_and_not_an_answer(
     assert "c.sqlite: the cache of model replies cannot be read" in caplog.text
 
 
-def test_a_cache_that_cannot_be_used_warns_and_does_not_stop(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cache_that_cannot_be_used_warns_and_does_not_stop(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_bytes(b"no database" * 100)
     for path in (tmp_path / "file", tmp_path / "file" / "below", tmp_path):
         caplog.clear()
@@ -98,9 +92,7 @@ def test_attempts_are_lines_of_json(tmp_path: Path) -> None:
 
 def test_the_key_is_in_no_line(tmp_path: Path) -> None:
     trace = Trace(tmp_path / "t.jsonl")
-    trace.write(
-        ENDPOINT, "answer", {"messages": ["my key is sk-secret"]}, RequestFault("bad key sk-secret"), 0
-    )
+    trace.write(ENDPOINT, "answer", {"messages": ["my key is sk-secret"]}, RequestFault("bad key sk-secret"), 0)
     text = trace.path.read_text(encoding="utf-8")
     assert "sk-secret" not in text
     assert text.count("***") == 2

@@ -152,9 +152,7 @@ def test_a_key_that_the_message_cuts_is_masked() -> None:
         assert KEY[:6] not in str(caught.value)
 
 
-def test_extra_headers_that_the_other_side_repeats_are_masked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_extra_headers_that_the_other_side_repeats_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: Bearer gateway-secret\nX-Team: a")
     with ScriptedServer([Fail(401, "no entry for Bearer gateway-secret, nor for gateway-secret")]) as server:
         trace = Trace(tmp_path / "trace.jsonl")

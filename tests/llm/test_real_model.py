@@ -102,9 +102,7 @@ def test_a_reply_is_streamed_as_it_is_completed(model: LLM) -> None:
 
 
 def test_a_reply_has_the_form_that_is_asked_for(model: LLM) -> None:
-    reply = model.complete(
-        asked("What is the capital of France? Reply in JSON.", schema=SCHEMA, max_tokens=60)
-    )
+    reply = model.complete(asked("What is the capital of France? Reply in JSON.", schema=SCHEMA, max_tokens=60))
     assert reply.data is not None
     assert isinstance(reply.data["city"], str)
     assert isinstance(reply.data["certain"], bool)

@@ -80,9 +80,7 @@ def test_what_cannot_be_mended_is_told(text: str, says: str) -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.dictionaries(st.text(), values), st.data())
-def test_whatever_a_reply_holds_only_its_own_fault_is_raised(
-    found: dict[str, object], data: st.DataObject
-) -> None:
+def test_whatever_a_reply_holds_only_its_own_fault_is_raised(found: dict[str, object], data: st.DataObject) -> None:
     text = json.dumps(found, ensure_ascii=data.draw(st.booleans()))
     place = data.draw(st.integers(0, len(text)))
     piece = data.draw(st.text("{}[]\"':,\\/*#1e-.tfnT\uf8ff\n ", max_size=6))

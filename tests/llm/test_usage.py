@@ -63,9 +63,7 @@ def test_what_is_unknown_stays_unknown() -> None:
 
 def test_prices_are_positive_and_found_under_dated_names() -> None:
     assert all(rates["input"] > 0 and rates["output"] > 0 for rates in shipped_prices().values())
-    assert (
-        price("gpt-4o-mini-2024-07-18", 1000, 1000) == price("gpt-4o-mini", 1000, 1000) == Decimal("0.00075")
-    )
+    assert price("gpt-4o-mini-2024-07-18", 1000, 1000) == price("gpt-4o-mini", 1000, 1000) == Decimal("0.00075")
 
 
 def test_no_price_is_guessed() -> None:

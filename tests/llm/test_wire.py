@@ -16,9 +16,7 @@ any_json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["choices", "message", "delta", "content", "text", "usage", "finish_reason", "error"]
-            ),
+            st.sampled_from(["choices", "message", "delta", "content", "text", "usage", "finish_reason", "error"]),
             inner,
         )
     ),

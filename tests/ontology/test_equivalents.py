@@ -16,9 +16,7 @@ from kgtable.ontology.naming import predicate_name
 
 
 def summaries(*names: str, table: str = "") -> Mapping[str, Summary]:
-    return by_name(
-        ColumnFact(table or f"t{i}", i, name, predicate_name([name], i)) for i, name in enumerate(names)
-    )
+    return by_name(ColumnFact(table or f"t{i}", i, name, predicate_name([name], i)) for i, name in enumerate(names))
 
 
 def alike(*pairs: tuple[str, str, float]) -> object:

@@ -138,9 +138,7 @@ def test_units_by_what_people_write(text: str, name: str) -> None:
     assert parse_unit(text, PLACE) == name
 
 
-@pytest.mark.parametrize(
-    ("text", "near"), [("CCY_EURO", "CCY_EUR"), ("kilogramme", "KiloGM"), ("PERCENTT", "PERCENT")]
-)
+@pytest.mark.parametrize(("text", "near"), [("CCY_EURO", "CCY_EUR"), ("kilogramme", "KiloGM"), ("PERCENTT", "PERCENT")])
 def test_an_unknown_unit_names_its_place_and_what_is_near(text: str, near: str) -> None:
     with pytest.raises(MappingError, match="line 3, column 'unit'") as caught:
         parse_unit(text, PLACE)
@@ -183,9 +181,7 @@ def test_bad_predicates(text: str) -> None:
 
 def write(tmp_path: Path, *lines: str) -> Path:
     path = tmp_path / "m.csv"
-    path.write_text(
-        "\n".join(["column name,predicate,unit,scale,datatype,only in", *lines]), encoding="utf-8"
-    )
+    path.write_text("\n".join(["column name,predicate,unit,scale,datatype,only in", *lines]), encoding="utf-8")
     return path
 
 

@@ -84,9 +84,7 @@ def test_an_edit_wins_survives_and_shows_in_both_files(tmp_path: Path, edit: obj
 def test_what_the_generator_changes_is_no_edit(tmp_path: Path) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Name", predicate="hasTitle")
-    build(
-        tmp_path, SALES, NAME, ColumnFact("t9", 0, "Sales", "hasSales", {QUANTITY: 1}, {"CCY_EUR": 1}, {0: 1})
-    )
+    build(tmp_path, SALES, NAME, ColumnFact("t9", 0, "Sales", "hasSales", {QUANTITY: 1}, {"CCY_EUR": 1}, {0: 1}))
     assert csv_table(tmp_path)["Sales"]["unit"] == ""
     assert lookup(tmp_path, "Sales") is None
     assert lookup(tmp_path, "Name") == ColumnMapping("hasTitle")
@@ -104,9 +102,7 @@ def test_both_edited_differently_is_an_error_that_names_the_cell(tmp_path: Path)
     build(tmp_path)
     edit_csv(tmp_path, "Sales", unit="EUR")
     edit_xlsx(tmp_path, "Sales", unit="GBP")
-    with pytest.raises(
-        MappingError, match="both edited and differ: for column 'Sales' the unit is 'CCY_EUR'"
-    ):
+    with pytest.raises(MappingError, match="both edited and differ: for column 'Sales' the unit is 'CCY_EUR'"):
         load_edits(tmp_path)
 
 

@@ -157,6 +157,4 @@ def _parses(local: str) -> None:
     (triple,) = pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE)
     assert triple.predicate.value == f"http://example.org/o#{local}"
     nt = f"<http://example.org/o#{local}> <http://example.org/o#{local}> <http://example.org/o#{local}> ."
-    assert (
-        next(iter(pyoxigraph.parse(nt, format=pyoxigraph.RdfFormat.N_TRIPLES))).predicate == triple.predicate
-    )
+    assert next(iter(pyoxigraph.parse(nt, format=pyoxigraph.RdfFormat.N_TRIPLES))).predicate == triple.predicate

@@ -75,23 +75,17 @@ def test_three_syntaxes_say_the_same() -> None:
 
 def test_rdf_xml_can_be_opened_with_owlready2() -> None:
     world = owlready2.World()
-    ontology = world.get_ontology("http://example.org/ontology#").load(
-        fileobj=io.BytesIO(generate(FACTS).rdf_xml)
-    )
+    ontology = world.get_ontology("http://example.org/ontology#").load(fileobj=io.BytesIO(generate(FACTS).rdf_xml))
     assert {entity.name for entity in ontology.object_properties()} == {"hasPension", "hasPension_2"}
     world.close()
 
 
 def test_hostile_names_survive_all_syntaxes() -> None:
     facts = [
-        ColumnFact(
-            "t", 0, 'a "b" <c> & \\ \x00 \ud800 \U0001f680', "hasΔευτέρα", ranges={str(XSD.string): 1}
-        ),
+        ColumnFact("t", 0, 'a "b" <c> & \\ \x00 \ud800 \U0001f680', "hasΔευτέρα", ranges={str(XSD.string): 1}),
         *(
             ColumnFact("t", i, name, name, ranges={QUANTITY: 1})
-            for i, name in enumerate(
-                ["label", "domain", "range", "comment", "name", "columnName", "class", "is_a"]
-            )
+            for i, name in enumerate(["label", "domain", "range", "comment", "name", "columnName", "class", "is_a"])
         ),
     ]
     made = generate(facts)
@@ -121,9 +115,7 @@ def test_bytes_do_not_depend_on_hash_seed_or_order() -> None:
 
 PREFIXES = {"e": "http://e/", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
 LABEL = NamedNode(PREFIXES["rdfs"] + "label")
-TEXTS = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff")
-)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"))
 
 
 def triples(*labels: str) -> list[Triple]:
@@ -163,9 +155,7 @@ def sources() -> Iterator[Path]:
 
 
 def test_every_term_in_use_is_declared() -> None:
-    declared = {
-        str(term).removeprefix(KGT_IRI) for term in core().subjects() if str(term).startswith(KGT_IRI)
-    }
+    declared = {str(term).removeprefix(KGT_IRI) for term in core().subjects() if str(term).startswith(KGT_IRI)}
     used = {
         (term, path.name)
         for path in sources()

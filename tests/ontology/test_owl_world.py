@@ -34,11 +34,7 @@ def test_the_ontology_is_walked_in_owlready2(tmp_path: Path) -> None:
     assert fees.domain == [row]
     assert [found.name for found in fees.range] == ["QuantityValue"]
     assert fees.unitCount == ["CCY_EUR 3"]
-    assert (
-        generated["hasDeltaOnPriorYear"].label == ["Δ on prior year"]
-        if "hasDeltaOnPriorYear" in generated
-        else True
-    )
+    assert generated["hasDeltaOnPriorYear"].label == ["Δ on prior year"] if "hasDeltaOnPriorYear" in generated else True
     assert generated["hasPort"] in set(world.data_properties())
     world.close()
 

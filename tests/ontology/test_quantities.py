@@ -104,9 +104,7 @@ def test_the_cell_wins() -> None:
 
 
 def test_number_format_is_next() -> None:
-    made = table(
-        ("", "2019 £m"), ("A", "0.125"), ("B", "12"), formats={(1, 1): "0.0%", (2, 1): "[$€-407] #,##0"}
-    )
+    made = table(("", "2019 £m"), ("A", "0.125"), ("B", "12"), formats={(1, 1): "0.0%", (2, 1): "[$€-407] #,##0"})
     assert read(made, 1, 1) == ("12.5", "PERCENT", 0)
     assert read(made, 2, 1) == ("12000000", "CCY_EUR", 6)
     assert quantity(made, 2, 1).unit_from == "format"
@@ -144,9 +142,7 @@ def test_rows_of_units_hold_for_their_columns() -> None:
         ("2000000", "CCY_EUR", 6),
         ("3", "PERCENT", 0),
     ]
-    alone = table(
-        ("", "2019", "2018"), ("", "", "(in millions)"), ("A", "1", "2"), header=2, unit_rows=frozenset({1})
-    )
+    alone = table(("", "2019", "2018"), ("", "", "(in millions)"), ("A", "1", "2"), header=2, unit_rows=frozenset({1}))
     assert read(alone, 2, 1) == ("1000000", "UNITLESS", 6)
 
 
@@ -167,9 +163,7 @@ def test_texts_around_the_table(context: Context) -> None:
 
 
 def test_a_mere_amount_in_the_text_is_no_scale() -> None:
-    made = table(
-        ("", "2019"), ("Sales", "12"), context=Context(before=("Sales rose by $5 million in 2019.",))
-    )
+    made = table(("", "2019"), ("Sales", "12"), context=Context(before=("Sales rose by $5 million in 2019.",)))
     assert read(made, 1, 1) == ("12", "UNITLESS", 0)
 
 
@@ -353,9 +347,7 @@ def test_currency_of_dated_columns_only() -> None:
 
 
 def test_a_column_with_a_scale_of_its_own_takes_no_other_columns_currency() -> None:
-    made = table(
-        ("", "Volume (billions)", "Cards (millions)"), ("A", "$ 2,457", "1,592"), ("B", "1,697", "916")
-    )
+    made = table(("", "Volume (billions)", "Cards (millions)"), ("A", "$ 2,457", "1,592"), ("B", "1,697", "916"))
     assert read(made, 2, 1) == ("1697000000000", "CCY_USD", 9)
     assert read(made, 2, 2) == ("916000000", "UNITLESS", 6)
 

@@ -104,9 +104,7 @@ def test_an_id_wins_over_a_pattern() -> None:
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],
 )
-def test_a_decision_that_makes_no_sense_is_refused(
-    tmp_path: Path, row: tuple[str, ...], message: str
-) -> None:
+def test_a_decision_that_makes_no_sense_is_refused(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
     folder = folder_of(tmp_path, sales=SALES)
     mapping = decide(tmp_path, row)
     with pytest.raises(MappingError) as raised:
@@ -115,9 +113,7 @@ def test_a_decision_that_makes_no_sense_is_refused(
 
 
 def test_names_that_match_nothing_are_told_with_the_nearest(tmp_path: Path) -> None:
-    mapping = UserMapping(
-        {("Revenu", ""): {"unit": "CCY_EUR"}, ("Cost", "sale"): {}}, {"stok*": {"unit": "KiloGM"}}
-    )
+    mapping = UserMapping({("Revenu", ""): {"unit": "CCY_EUR"}, ("Cost", "sale"): {}}, {"stok*": {"unit": "KiloGM"}})
     told = mapping.unmatched(["Revenue", "Cost"], ["sales", "stock"])
     assert told == (
         "The mapping names a table 'sale' that is not there. Did you mean 'sales'?",

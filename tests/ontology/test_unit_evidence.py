@@ -161,9 +161,7 @@ def test_phrases_inside_sentences(text: str, found: list[tuple[str | None, int |
     assert of_prose(text) == found
 
 
-@pytest.mark.parametrize(
-    "caption", ["As a percentage of revenue", "Share of sales (%)", "expressed as percent"]
-)
+@pytest.mark.parametrize("caption", ["As a percentage of revenue", "Share of sales (%)", "expressed as percent"])
 def test_a_whole_table_in_percent(caption: str) -> None:
     (statement,) = table_statements(Context(caption=caption), "", ())
     assert statement.is_percent
@@ -220,9 +218,7 @@ def test_amounts_that_cells_repeat(text: str, cells: tuple[str, ...], found: int
 
 @given(
     st.lists(
-        st.sampled_from(
-            ["$ 24.2 million", "€1,234 thousand", "$" + "9" * 30 + " billion", "$٢٤٫٢ million", '"']
-        ),
+        st.sampled_from(["$ 24.2 million", "€1,234 thousand", "$" + "9" * 30 + " billion", "$٢٤٫٢ million", '"']),
         max_size=4,
     ),
     st.lists(st.sampled_from(["24,200", "1,234", "9" * 30, "٢٤", "-1", "", "<b>"]), max_size=4),

@@ -29,17 +29,13 @@ def store_of(tables: Iterable[Table]) -> ox.Store:
     for table in tables:
         shape = TableShape(annotate(table), Namespaces())
         lines = [
-            f"{subject} {predicate} {value} {shape.graph} ."
-            for subject, pairs in shape
-            for predicate, value in pairs
+            f"{subject} {predicate} {value} {shape.graph} ." for subject, pairs in shape for predicate, value in pairs
         ]
         store.bulk_load("\n".join(lines), ox.RdfFormat.N_QUADS)
     return store
 
 
-def in_memory(
-    program: Program, relations: Mapping[str, Relation], units: tuple[str | None, ...], shown: Rows
-) -> Rows:
+def in_memory(program: Program, relations: Mapping[str, Relation], units: tuple[str | None, ...], shown: Rows) -> Rows:
     """The rows that the executor gives: numbers in the units of a back end, printed where it prints."""
     result = run(program, relations)
     found = []

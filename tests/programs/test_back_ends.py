@@ -169,9 +169,7 @@ def programs(draw: st.DrawFn) -> Program:
         rows = Filter(rows, draw(st.sampled_from([And, Or]))(tuple(found)))
     columns = RELATIONS[id].columns
     column = ColumnRef(draw(st.sampled_from(columns)).index)
-    sortable = ColumnRef(
-        draw(st.sampled_from([c for c in columns if c.role is not ColumnRole.IDENTIFIER])).index
-    )
+    sortable = ColumnRef(draw(st.sampled_from([c for c in columns if c.role is not ColumnRole.IDENTIFIER])).index)
     form = draw(st.sampled_from(["aggregate", "count", "sort", "limit", "group", "distinct", "rows"]))
     match form:
         case "aggregate":

@@ -31,9 +31,7 @@ def test_columns_compare_as_single_values_do(
     assert fails.tolist() == [found is False for found in expected]
 
 
-@given(
-    COLUMNS, COLUMNS, st.sampled_from([Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE])
-)
+@given(COLUMNS, COLUMNS, st.sampled_from([Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE]))
 def test_columns_calculate_as_single_values_do(
     left: list[Datum | None], right: list[Datum | None], operator: Operator
 ) -> None:

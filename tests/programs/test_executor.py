@@ -61,9 +61,7 @@ def test_totals_and_parts_stay_out_unless_asked_for(execute: Execute) -> None:
     [("=", 54, 1), ("!=", 54, 5), ("<", 42, 2), ("<=", 42, 3), (">", 51, 2), (">=", 51, 3)],
 )
 def test_numbers_compare(execute: Execute, relator: str, value: int, count: int) -> None:
-    assert (
-        number(execute(of("count", None, where("orders", compare(relator, "Amount (EUR)", value))))) == count
-    )
+    assert number(execute(of("count", None, where("orders", compare(relator, "Amount (EUR)", value))))) == count
 
 
 def test_a_missing_cell_neither_equals_nor_differs_and_is_never_cited(execute: Execute) -> None:
@@ -150,9 +148,7 @@ def test_joins_pair_rows_and_keep_lineage(execute: Execute) -> None:
     assert {cell.text for cell in result.cells() if cell.role is CellRole.KEY} == {"Okafor"}
 
 
-def test_fuzzy_joins_find_the_most_similar_text(
-    relation: MakeRelation, relations: dict[str, Relation]
-) -> None:
+def test_fuzzy_joins_find_the_most_similar_text(relation: MakeRelation, relations: dict[str, Relation]) -> None:
     spelled = relation("spelled", "Who|Age\nHansen, |40\nOkaffor|50\nNobody at all|60")
     joined = {"op": "join", "left": table("spelled"), "right": table("customers"), "similarity": 85,
               "on": [{"left": column("Who"), "right": column("Name")}]}  # fmt: skip

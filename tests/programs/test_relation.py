@@ -20,9 +20,7 @@ def test_kinds_of_rows(relations: dict[str, Relation]) -> None:
 def test_sums_among_members_are_aggregates(relation: MakeRelation) -> None:
     text = "Country|1990|2005\nChad|5921|10067\nPeru|22071|27866\nFiji|728|822\nWorld|28720|38755\nMali|0|0"
     assert kinds(relation("w", text))[3] == "AGGREGATE"
-    career = (
-        "Season|Games|Points|Assists|Longest\n2001|82|1201|310|9\n2002|79|1411|287|12\n2003|81|1020|402|7"
-    )
+    career = "Season|Games|Points|Assists|Longest\n2001|82|1201|310|9\n2002|79|1411|287|12\n2003|81|1020|402|7"
     assert kinds(relation("c", f"{career}\nCareer|242|3632|999|12"))[3] == "AGGREGATE"
     assert "AGGREGATE" not in kinds(relation("c", f"{career}\nCareer|242|3631|998|12"))
     games = "Team|Won|Lost\nA|1|2\nB|2|1\nC|3|3"

@@ -65,9 +65,7 @@ CONSTANTS = (
     | st.builds(Constant, SMALL, st.just(ValueKind.DURATION))
     | st.builds(Constant, st.booleans(), st.just(ValueKind.TRUTH))
 )
-TABLES = st.builds(
-    TableRows, st.lists(NAMES, min_size=1, max_size=3).map(tuple), NAMES, st.sampled_from(RowChoice)
-)
+TABLES = st.builds(TableRows, st.lists(NAMES, min_size=1, max_size=3).map(tuple), NAMES, st.sampled_from(RowChoice))
 
 
 def _tuples(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:

@@ -89,9 +89,7 @@ def test_types_carry_units(relations: Relations) -> None:
 
     mass, length = lookup("Mass", FIRST), lookup("Length", FIRST)
     assert found(of("sum", "Amount (EUR)", "orders")).units == {"CCY_EUR"}
-    assert found(calc("divide", of("sum", "Amount (EUR)", "orders"), of("count", None, "orders"))).units == {
-        "CCY_EUR"
-    }
+    assert found(calc("divide", of("sum", "Amount (EUR)", "orders"), of("count", None, "orders"))).units == {"CCY_EUR"}
     assert found(calc("ratio", mass, mass)).units == {"UNITLESS"}
     assert found(calc("share", length, length)).units == {"PERCENT"}
     assert found(compare("=", mass, mass)).kind is ValueKind.TRUTH

@@ -25,12 +25,8 @@ def relation(name: str, *rows: tuple[str, ...]) -> Relation:
 FLEA = relation("flea-market", ("Item", "Seller", "Price"), ("Lamp", "Ilse", "€40"), ("Rug", "Basil", "£65"),
                 ("Vinyl", "Ilse", "$8"), ("Tea set", "Yuki", "¥5400"))  # fmt: skip
 APPLES = [
-    relation(
-        "apples-2023", ("Variety", "Harvest (kg)"), ("Boskoop", "1840"), ("Elstar", "2310"), ("Topaz", "960")
-    ),
-    relation(
-        "apples-2024", ("Variety", "Harvest (kg)"), ("Boskoop", "1525"), ("Elstar", "2680"), ("Topaz", "1120")
-    ),
+    relation("apples-2023", ("Variety", "Harvest (kg)"), ("Boskoop", "1840"), ("Elstar", "2310"), ("Topaz", "960")),
+    relation("apples-2024", ("Variety", "Harvest (kg)"), ("Boskoop", "1525"), ("Elstar", "2680"), ("Topaz", "1120")),
 ]
 
 
@@ -215,19 +211,13 @@ def test_a_name_of_number_and_letter_is_found_among_texts() -> None:
 
 def test_hours_worked_are_no_minutes_of_breaks() -> None:
     head = ("Person", "Break (min)", "Worked (h:mm)")
-    sheet = relation(
-        "timesheet", head, ("Noor", "30", "7:30"), ("Noor", "45", "7:15"), ("Sven", "30", "8:00")
-    )
+    sheet = relation("timesheet", head, ("Noor", "30", "7:30"), ("Noor", "45", "7:15"), ("Sven", "30", "8:00"))
     answer = ask("How many hours did Noor work in all?", sheet)
     assert answer.text == "14:45:00"
 
 
-@pytest.mark.parametrize(
-    "where", ["kgtable.questions.by_rules.sources_of", "kgtable.questions.ranker.candidates_of"]
-)
-def test_units_that_do_not_fit_are_never_an_error_of_the_question(
-    where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("where", ["kgtable.questions.by_rules.sources_of", "kgtable.questions.ranker.candidates_of"])
+def test_units_that_do_not_fit_are_never_an_error_of_the_question(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is raised beside the candidates that are tried abandons them, and refuses no question."""
 
     def refuse(*_: object) -> None:

@@ -22,19 +22,13 @@ BUDGET = relation(
 )
 PRODUCTS = relation("products", ("SKU", "Product", "Supplier"), ("P301", "Mug", "Norra"), ("P302", "Knife", "Kupfer"),
                     ("P303", "Clock", "Norra"))  # fmt: skip
-SALES = relation(
-    "sales", ("Sale", "SKU", "Pieces"), ("1", "P301", "3"), ("2", "P302", "1"), ("3", "P301", "4")
-)
+SALES = relation("sales", ("Sale", "SKU", "Pieces"), ("1", "P301", "3"), ("2", "P302", "1"), ("3", "P301", "4"))
 
 
 FAIRS = relation("fairs", ("Fair", "Held", "Visitors"), ("Spring", "Batth", "300"), ("Summer", "Yorck", "900"),
                  ("Autumn", "Hul", "450"))  # fmt: skip
-TOWNS = relation(
-    "towns", ("Town", "County"), ("Bath", "Somerset"), ("York", "Yorkshire"), ("Hull", "East Riding")
-)
-HELD = JoinableColumns(
-    RelatedColumn("fairs", 1, "Held"), RelatedColumn("towns", 0, "Town"), 0.9, 1.0, 1.0, 1.0, 0.0, 3
-)
+TOWNS = relation("towns", ("Town", "County"), ("Bath", "Somerset"), ("York", "Yorkshire"), ("Hull", "East Riding"))
+HELD = JoinableColumns(RelatedColumn("fairs", 1, "Held"), RelatedColumn("towns", 0, "Town"), 0.9, 1.0, 1.0, 1.0, 0.0, 3)
 
 PUPILS = relation(
     "pupils", ("Pupil ID", "Name", "Class", "Age", "Weight (kg)", "Country"),

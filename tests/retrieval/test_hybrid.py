@@ -100,9 +100,7 @@ def by_index(labels: tuple[str, ...], index: GraphIndex) -> set[tuple[str, int, 
     return {(ids[table], row, column) for table, row, column in found}
 
 
-def by_contains(
-    labels: tuple[str, ...], store: EmbeddedStore, names: Namespaces
-) -> set[tuple[str, int, int]]:
+def by_contains(labels: tuple[str, ...], store: EmbeddedStore, names: Namespaces) -> set[tuple[str, int, int]]:
     found = containing_cells(labels, store, names)
     return {tuple(address) for cells in found.values() for address in cells}
 
@@ -132,11 +130,7 @@ def test_both_ways_find_the_same(
 
 
 @settings(max_examples=40)
-@given(
-    st.lists(
-        st.text(st.sampled_from("abcdeglnorsty 127.,()-"), min_size=1, max_size=4).map(folded), max_size=3
-    )
-)
+@given(st.lists(st.text(st.sampled_from("abcdeglnorsty 127.,()-"), min_size=1, max_size=4).map(folded), max_size=3))
 def test_both_ways_find_the_same_for_any_labels(
     index: GraphIndex, store: EmbeddedStore, names: Namespaces, labels: list[str]
 ) -> None:
@@ -201,9 +195,7 @@ def test_the_answer_is_found_without_an_index(store: EmbeddedStore, names: Names
 
 
 @pytest.mark.parametrize("question", ["xyzzy", "", "how many?"])
-def test_nothing_is_found_where_no_label_leads(
-    store: EmbeddedStore, names: Namespaces, question: str
-) -> None:
+def test_nothing_is_found_where_no_label_leads(store: EmbeddedStore, names: Namespaces, question: str) -> None:
     found = IndexlessRetriever(store, names).retrieve(question, 4)
     assert (found.triples, found.tables) == ((), ())
 

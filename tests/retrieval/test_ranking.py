@@ -71,9 +71,7 @@ def test_the_budget_is_kept_and_is_a_prefix(index: GraphIndex) -> None:
 
 @pytest.mark.parametrize("signal", ["bm25", "coverage", "named", "vector", "agreement"])
 def test_each_table_signal_alone_finds_the_table(index: GraphIndex, signal: str) -> None:
-    alone = Weights(
-        TableWeights(**{"bm25": 0, "coverage": 0, "named": 0, "vector": 0, "agreement": 0, signal: 1})
-    )
+    alone = Weights(TableWeights(**{"bm25": 0, "coverage": 0, "named": 0, "vector": 0, "agreement": 0, signal: 1}))
     found = scored("Which nation won gold and silver, Kenya or Peru?", index, alone)
     assert index.corpus.table_ids[int(found.table_logits.argmax())] == "medals"
 
@@ -97,9 +95,7 @@ def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
     assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 1_000)) == [0, 1, 2]
 
 
-def test_of_a_large_table_the_first_rows_and_those_led_to(
-    index: GraphIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_table_the_first_rows_and_those_led_to(index: GraphIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "LARGE", 4)
     places = index.corpus.places
     matching = np.zeros(0, dtype=np.int64)
@@ -118,9 +114,7 @@ def test_of_a_large_table_the_first_rows_and_those_led_to(
 NOTHING = CellWeights(**dict.fromkeys((item.name for item in fields(CellWeights)), 0.0))
 
 
-def scores_of_cells(
-    question: str, index: GraphIndex, weights: CellWeights
-) -> dict[tuple[str, int, int], float]:
+def scores_of_cells(question: str, index: GraphIndex, weights: CellWeights) -> dict[tuple[str, int, int], float]:
     """The score of every cell by its place."""
     vector = index.embed([question])
     query = Query.of(question, index.corpus, None if vector is None else vector[0])

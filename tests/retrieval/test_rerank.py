@@ -22,9 +22,7 @@ def rerank(index: GraphIndex, store: EmbeddedStore, names: Namespaces, llm: Scri
     return before, *reranked(before, query, index, TableReader(store, names), llm)
 
 
-def test_the_tables_the_model_names_come_first(
-    index: GraphIndex, store: EmbeddedStore, names: Namespaces
-) -> None:
+def test_the_tables_the_model_names_come_first(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
     before, after, named = rerank(index, store, names, ScriptedLLM([{"tables": [3, 2, 3, 99, -1]}]))
     order = np.argsort(-before.table_logits)
     assert named == tuple(index.corpus.table_ids[table] for table in (order[2], order[1]))
@@ -48,8 +46,6 @@ def test_the_model_sees_title_columns_and_the_best_rows_in_one_request(
     assert prompt.endswith(f"=== END OF TABLES ===\n\nQuestion: {QUESTION}")
 
 
-def test_a_reply_of_another_form_is_reported(
-    index: GraphIndex, store: EmbeddedStore, names: Namespaces
-) -> None:
+def test_a_reply_of_another_form_is_reported(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
     with pytest.raises(LLMReplyError):
         rerank(index, store, names, ScriptedLLM(["I like the first one."] * 4))

@@ -18,10 +18,7 @@ REPLY = {
 
 
 def test_the_models_four_parts_make_the_schema() -> None:
-    assert (
-        written_schema(TABLES[0], ScriptedLLM([REPLY]))
-        == "Prizes of 1911. Name and field. Curie. Name is Curie.\n"
-    )
+    assert written_schema(TABLES[0], ScriptedLLM([REPLY])) == "Prizes of 1911. Name and field. Curie. Name is Curie.\n"
 
 
 def test_the_template_stands_in_where_the_reply_is_unusable(caplog: pytest.LogCaptureFixture) -> None:

@@ -79,9 +79,7 @@ def everything(
     return retriever.retrieve(QUESTION, 1_000).triples
 
 
-def test_index_and_graph_give_the_same_triples(
-    index: GraphIndex, store: EmbeddedStore, names: Namespaces
-) -> None:
+def test_index_and_graph_give_the_same_triples(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
     assert index.describes(store)
     read = everything(index, store, names, from_index=True)
     assert len(read) > 40

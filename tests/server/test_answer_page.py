@@ -108,9 +108,7 @@ def test_the_answer_is_copied_and_shared(browser: Browser) -> None:
     assert "[1] 812,400 – halden-segments.csv B3" in text
     browser.find("#share").click()
     address = browser.wait(
-        lambda: browser.script(
-            "window.copied !== undefined && window.copied.startsWith('http') && window.copied"
-        )
+        lambda: browser.script("window.copied !== undefined && window.copied.startsWith('http') && window.copied")
     )
     browser.driver.get(address)
     browser.wait(lambda: said(browser) == "€812.4 million")

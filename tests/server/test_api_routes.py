@@ -12,9 +12,7 @@ SEGMENTS = "http://example.org/data/table/halden-segments"
 
 
 def get(server: Running, path: str, **parameters: object) -> Any:
-    answer = server.client.get(
-        f"/api/{path}", params={name: str(value) for name, value in parameters.items()}
-    )
+    answer = server.client.get(f"/api/{path}", params={name: str(value) for name, value in parameters.items()})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -45,9 +43,7 @@ def test_questions_after_an_answer_are_about_its_table(exploring: Running) -> No
 
 def test_tables_are_searched_in_titles_files_and_columns(exploring: Running) -> None:
     assert get(exploring, "tables")["total"] == 6
-    assert [table["id"] for table in get(exploring, "tables", q="halden revenue")["tables"]] == [
-        "halden-segments"
-    ]
+    assert [table["id"] for table in get(exploring, "tables", q="halden revenue")["tables"]] == ["halden-segments"]
     assert [table["id"] for table in get(exploring, "tables", q="Diameter")["tables"]] == ["planets"]
     assert get(exploring, "tables", q="nowhere at all")["total"] == 0
     assert len(get(exploring, "tables", offset=5, limit=1)["tables"]) == 1
@@ -203,7 +199,5 @@ def test_refusals(exploring: Running, path: str, status: int) -> None:
         (b'{"question": "x"}', {"content-type": "application/json", "sec-fetch-site": "cross-site"}, 403),
     ],
 )
-def test_questions_that_are_not_taken(
-    exploring: Running, content: bytes, headers: dict[str, str], status: int
-) -> None:
+def test_questions_that_are_not_taken(exploring: Running, content: bytes, headers: dict[str, str], status: int) -> None:
     assert exploring.client.post("/api/ask", content=content, headers=headers).status_code == status

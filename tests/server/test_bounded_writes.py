@@ -16,9 +16,7 @@ from tests.server.conftest import DATA
 from tests.server.serving import TOKEN, WRITER, Running, running, store_with
 from tests.server.test_pool import NUMBERS
 
-LIMITS = ServerLimits(
-    query_seconds=20.0, write_seconds=60.0, memory=600 << 20, query_text=20_000, upload=64 << 20
-)
+LIMITS = ServerLimits(query_seconds=20.0, write_seconds=60.0, memory=600 << 20, query_text=20_000, upload=64 << 20)
 TURTLE = {**WRITER, "content-type": "text/turtle"}
 DIGITS = " ".join(NUMBERS.format(f"v{n}") for n in range(7))
 NODES = "BIND(IRI(CONCAT('http://e/', STR(?v0), STR(?v1), STR(?v2), STR(?v3), STR(?v4), STR(?v5))) AS ?s)"
@@ -27,9 +25,7 @@ FLOOD = f"INSERT {{ GRAPH <http://e/flood> {{ ?s <http://e/p> ?v6 }} }} WHERE {{
 
 @pytest.fixture
 def bounded(tmp_path: Path) -> Iterator[Running]:
-    settings = ServerSettings(
-        port=0, writable=True, token=TOKEN, limits=LIMITS, lanes=Lanes(fast=1, slow=1, uploads=2)
-    )
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=LIMITS, lanes=Lanes(fast=1, slow=1, uploads=2))
     with running(settings, store_with(tmp_path / "store", DATA)) as server:
         yield server
 
@@ -74,9 +70,7 @@ def test_forms_are_short(bounded: Running) -> None:
     assert (answer.status_code, kind(answer)) == (413, "too-large")
 
 
-def test_long_bodies_go_through_a_file_that_is_removed(
-    bounded: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_bodies_go_through_a_file_that_is_removed(bounded: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
     write = bounded.state.write
 

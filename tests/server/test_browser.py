@@ -133,8 +133,6 @@ def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:
     next(part for part in browser.all("#way summary") if part.text == "SPARQL").click()
     next(link for link in browser.all("#way a.button") if link.text == "Open in the editor").click()
     browser.find("#editor .CodeMirror")
-    assert "halden-segments/cell/2/1" in browser.wait(
-        lambda: browser.script("window.kgtableEditor?.getValue()")
-    )
+    assert "halden-segments/cell/2/1" in browser.wait(lambda: browser.script("window.kgtableEditor?.getValue()"))
     browser.find("#run").click()
     browser.wait(lambda: "812,400" in browser.find("#results").text)

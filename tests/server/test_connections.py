@@ -29,9 +29,7 @@ CHUNK = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 @pytest.fixture(scope="module")
 def bounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     source = store_with(tmp_path_factory.mktemp("bounded") / "store", DATA)
-    settings = ServerSettings(
-        port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES, connections=LIMITS
-    )
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES, connections=LIMITS)
     with running(settings, source) as server:
         yield server
 
@@ -170,18 +168,14 @@ def written(word: str, *headers: bytes, chunked: bool = False) -> tuple[bytes, b
     """The head and the body of an update."""
     body = f'INSERT DATA {{ <urn:upgrade> <urn:word> "{word}" }}'.encode()
     framing = b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: %d\r\n" % len(body)
-    head = (
-        b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-update\r\n" + framing
-    )
+    head = b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-update\r\n" + framing
     sent_body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
     return head + b"".join(headers) + b"\r\n", sent_body
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize("apart", [False, True])
-def test_a_write_that_offers_another_protocol_is_written(
-    bounded: Running, chunked: bool, apart: bool
-) -> None:
+def test_a_write_that_offers_another_protocol_is_written(bounded: Running, chunked: bool, apart: bool) -> None:
     word = f"{'chunked' if chunked else 'sized'}-{'apart' if apart else 'together'}"
     token = f"Authorization: Bearer {TOKEN}\r\n".encode()
     refused = written("refused", UPGRADE, chunked=chunked)

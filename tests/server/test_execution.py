@@ -139,9 +139,7 @@ def test_volatile_functions_and_file_iris() -> None:
 HOSTILE = '"><script>alert(1)</script>{query}\u202e'
 
 
-def page(
-    bindings: list[dict[str, Any]], query: str = "SELECT * {}", variables: tuple[str, ...] = ("x",)
-) -> str:
+def page(bindings: list[dict[str, Any]], query: str = "SELECT * {}", variables: tuple[str, ...] = ("x",)) -> str:
     results = {"head": {"vars": list(variables)}, "results": {"bindings": bindings}}
     return results_page(query, json.dumps(results).encode(), graph=False).decode()
 

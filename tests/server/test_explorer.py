@@ -124,9 +124,7 @@ def test_stages_and_what_was_found_come_before_the_answer(exploring: Running) ->
     assert found["text"].startswith("Found ")
 
 
-def test_a_question_that_nobody_waits_for_ends_its_process(
-    graph_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_that_nobody_waits_for_ends_its_process(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedServer([Hang(300)]) as model:
         monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
         monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
@@ -135,9 +133,7 @@ def test_a_question_that_nobody_waits_for_ends_its_process(
         with running(settings, GraphFolder(graph_folder)) as server:
             headers = {"accept": "text/event-stream"}
             pool = server.state.explorers
-            with server.client.stream(
-                "POST", "/api/ask", json={"question": QUESTION}, headers=headers
-            ) as answer:
+            with server.client.stream("POST", "/api/ask", json={"question": QUESTION}, headers=headers) as answer:
                 assert next(answer.iter_lines()) == "event: stage"
                 assert pool.running == 1
             deadline = time.monotonic() + 60
@@ -239,9 +235,7 @@ def test_errors_are_problems(op: str, job: dict[str, Any], kind: str, asked: Any
     assert json.loads(asked("info"))["tables"] == 6
 
 
-def test_files_that_moved_under_a_reader_are_looked_for_again(
-    asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_moved_under_a_reader_are_looked_for_again(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fails = [OSError("gone"), RuntimeError("moved")]
 
     def moving(graph: object, job: object, tell: object) -> str:

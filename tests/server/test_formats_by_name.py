@@ -27,9 +27,7 @@ CONSTRUCT = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
         ("html", "text/html"),
     ],
 )
-def test_the_address_names_the_format_of_results(
-    reading: Running, parameter: str, name: str, media_type: str
-) -> None:
+def test_the_address_names_the_format_of_results(reading: Running, parameter: str, name: str, media_type: str) -> None:
     for accept in ("", "text/turtle", "application/json"):
         answer = reading.query(QUERY, accept, **{parameter: name})
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, media_type)
@@ -90,9 +88,7 @@ def test_each_format_and_encoding_has_its_own_tag(reading: Running) -> None:
         return answer.status_code, answer.headers.get("etag", ""), answer.text
 
     for query in (QUERY, f"{QUERY} # not yet kept"):
-        tags = [
-            tag(query, form, encoding)[1] for form in ("csv", "json") for encoding in ("identity", "gzip")
-        ]
+        tags = [tag(query, form, encoding)[1] for form in ("csv", "json") for encoding in ("identity", "gzip")]
         assert len(set(tags)) == 4
         for known in tags[1:]:
             assert tag(query, "csv", known=known)[0] == 200

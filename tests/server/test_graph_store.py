@@ -22,9 +22,7 @@ def test_a_new_graph_tells_where_it_is(writing: Running) -> None:
     answer = writing.client.post("/store", content=TRIPLE, headers=WRITER | TURTLE)
     assert answer.status_code == 201
     assert (
-        writing.client.get(
-            answer.headers["location"], headers={"accept": "application/n-triples"}
-        ).text.count("\n")
+        writing.client.get(answer.headers["location"], headers={"accept": "application/n-triples"}).text.count("\n")
         == 1
     )
     writing.client.delete(answer.headers["location"], headers=WRITER)

@@ -46,9 +46,7 @@ def test_shared_subjects_and_relations(graph: KnowledgeGraph) -> None:
         (f"Port {n}", 2) for n in range(7)
     ]
     join = next(
-        join
-        for join in found["joins"]
-        if (join["left"]["table"], join["right"]["table"]) == ("ships", "ports")
+        join for join in found["joins"] if (join["left"]["table"], join["right"]["table"]) == ("ships", "ports")
     )
     assert (join["left"]["name"], join["right"]["name"], join["matched"]) == ("Home port", "Port", 7)
     assert join["fuzzy"] == 0

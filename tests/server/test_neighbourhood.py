@@ -15,9 +15,7 @@ def test_statements_that_start_from_a_row_and_lead_to_it(opened: KnowledgeGraph)
     found = resource(opened, {"iri": iri}, silent)
     assert (found["iri"], found["table"], found["row"], found["column"]) == (iri, "planets", 1, None)
     assert found["label"]
-    assert {statement["predicate"] for statement in found["outgoing"]} > {
-        opened.names.predicate_iri("hasPlanet")
-    }
+    assert {statement["predicate"] for statement in found["outgoing"]} > {opened.names.predicate_iri("hasPlanet")}
     assert not found["more"]
 
 
@@ -43,9 +41,7 @@ def test_a_picture_is_whole_and_within_its_limit(opened: KnowledgeGraph) -> None
             json.dumps(found)
 
 
-def test_nodes_are_found_by_any_part_of_their_label(
-    opened: KnowledgeGraph, hostile_graph: KnowledgeGraph
-) -> None:
+def test_nodes_are_found_by_any_part_of_their_label(opened: KnowledgeGraph, hostile_graph: KnowledgeGraph) -> None:
     hits = search(opened, {"q": "  SATURN ", "limit": 5}, silent)["hits"]
     assert hits[0]["kind"] == "subject"
     assert len(search(opened, {"q": "a", "limit": 3}, silent)["hits"]) == 3
@@ -55,26 +51,20 @@ def test_nodes_are_found_by_any_part_of_their_label(
     assert search(hostile_graph, {"q": '") } #', "limit": 5}, silent) == {"hits": []}
 
 
-@pytest.mark.parametrize(
-    "iri", ["", "relative", "http://x/ y", "http://x/<script>", "//x", "a b:c", "http://x/\ud800"]
-)
+@pytest.mark.parametrize("iri", ["", "relative", "http://x/ y", "http://x/<script>", "//x", "a b:c", "http://x/\ud800"])
 def test_what_is_no_iri_is_refused(iri: str, opened: KnowledgeGraph) -> None:
     for operation in (resource, neighbours):
         with pytest.raises(UsageError, match="not an absolute IRI"):
             operation(opened, {"iri": iri, "limit": 5}, silent)
 
 
-@pytest.mark.parametrize(
-    ("part", "row", "column"), [("/cell/3/1", 3, 1), ("/row/2", 2, None), ("", None, None)]
-)
+@pytest.mark.parametrize(("part", "row", "column"), [("/cell/3/1", 3, 1), ("/row/2", 2, None), ("", None, None)])
 def test_the_place_of_an_iri(part: str, row: int | None, column: int | None, opened: KnowledgeGraph) -> None:
     found = place(opened, opened.names.table_iri("a/b <i>") + part)
     assert found == {"table": "a/b <i>", "row": row, "column": column}
 
 
-@pytest.mark.parametrize(
-    "part", ["/row/²", f"/row/{'9' * 5000}", "/row/x", "/cell/1", f"/cell/{'9' * 5000}/1", "/x"]
-)
+@pytest.mark.parametrize("part", ["/row/²", f"/row/{'9' * 5000}", "/row/x", "/cell/1", f"/cell/{'9' * 5000}/1", "/x"])
 def test_iris_that_look_like_places(part: str, opened: KnowledgeGraph) -> None:
     iri = opened.names.table_iri("planets") + part
     assert place(opened, iri) == {"table": None, "row": None, "column": None}

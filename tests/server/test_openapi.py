@@ -21,9 +21,7 @@ CHECKS = (
 
 OPERATIONS = {
     operation.label: operation
-    for operation in (
-        found.ok() for found in schemathesis.openapi.from_dict(document(PLACE)).get_all_operations()
-    )
+    for operation in (found.ok() for found in schemathesis.openapi.from_dict(document(PLACE)).get_all_operations())
 }
 
 

@@ -73,9 +73,7 @@ def test_iris_dereference_for_programs(exploring: Running, accept: str, form: ox
 def test_iris_dereference_for_people(exploring: Running) -> None:
     answer = exploring.client.get("/data/table/halden-segments/row/2", headers={"accept": "text/html"})
     assert 'data-iri="http://example.org/data/table/halden-segments/row/2"' in answer.text
-    hostile = exploring.client.get(
-        "/resource", params={"iri": "http://x/?\"&a='b"}, headers={"accept": "text/html"}
-    )
+    hostile = exploring.client.get("/resource", params={"iri": "http://x/?\"&a='b"}, headers={"accept": "text/html"})
     assert hostile.status_code == 400
 
 
@@ -92,9 +90,7 @@ def test_files_outside_the_folder_stay_there(exploring: Running) -> None:
 def test_the_dataset_describes_itself_to_editors(exploring: Running) -> None:
     prefixes = exploring.query("SELECT ?p ?n { [] sh:prefix ?p ; sh:namespace ?n }").json()
     assert len(prefixes["results"]["bindings"]) >= 10
-    examples = exploring.query(
-        "SELECT ?c ?q { ?x a sh:SPARQLExecutable ; rdfs:comment ?c ; sh:select ?q }"
-    ).json()
+    examples = exploring.query("SELECT ?c ?q { ?x a sh:SPARQLExecutable ; rdfs:comment ?c ; sh:select ?q }").json()
     assert len(examples["results"]["bindings"]) >= 5
     classes = exploring.query("SELECT ?c ?n { ?p void:class ?c ; void:entities ?n }").json()
     assert classes["results"]["bindings"]

@@ -24,9 +24,7 @@ GREEDY = "SELECT * {" + " ".join(NUMBERS.format(f"v{n}") for n in range(8)) + "}
 
 
 def workers(server: Running) -> list[int]:
-    found = subprocess.run(
-        ["pgrep", "-P", str(os.getpid()), "-f", "server.worker"], capture_output=True, text=True
-    )
+    found = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "server.worker"], capture_output=True, text=True)
     return [int(pid) for pid in found.stdout.split()]
 
 

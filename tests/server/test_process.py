@@ -111,9 +111,7 @@ def test_an_answer_does_not_wait_for_the_job_behind_it(tmp_path: Path) -> None:
 
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=9)
-heads = st.dictionaries(
-    any_text, st.none() | st.booleans() | st.integers() | any_text | st.lists(any_text), max_size=3
-)
+heads = st.dictionaries(any_text, st.none() | st.booleans() | st.integers() | any_text | st.lists(any_text), max_size=3)
 messages = st.lists(st.tuples(heads, st.binary(max_size=40)), max_size=5)
 
 

@@ -132,9 +132,7 @@ def test_an_error_is_marked_where_it_is_with_the_missing_prefix(browser: Browser
     assert browser.find(".mistake").text == "schema:name"
     assert browser.script("kgtableEditor.mirror.getCursor().line") == 2
     browser.find(".mistake-note button").click()
-    assert str(browser.script("kgtableEditor.getValue()")).startswith(
-        "PREFIX schema: <https://schema.org/>\n"
-    )
+    assert str(browser.script("kgtableEditor.getValue()")).startswith("PREFIX schema: <https://schema.org/>\n")
     assert not browser.all(".mistake")
     browser.find("#run").click()
     browser.wait(lambda: "0 results" in browser.find("#results").text)
@@ -149,9 +147,7 @@ def test_examples_run_in_view_with_their_prefixes(browser: Browser) -> None:
         rows = browser.wait(lambda: browser.all("table.results tbody tr:not(.gap)"))
         assert len(rows) == 6
         assert "PREFIX kgt: <https://w3id.org/kgtable#>" in browser.script("kgtableEditor.getValue()")
-        top = browser.wait(
-            lambda: browser.script("document.querySelector('#results').getBoundingClientRect().top")
-        )
+        top = browser.wait(lambda: browser.script("document.querySelector('#results').getBoundingClientRect().top"))
         assert -60 < top < 800
     finally:
         browser.resize(1280, 900)
@@ -159,18 +155,14 @@ def test_examples_run_in_view_with_their_prefixes(browser: Browser) -> None:
 
 def test_the_editor_completes_what_the_dataset_has(browser: Browser) -> None:
     opened(browser, "SELECT * { ?row ", run=False)
-    browser.driver.execute_script(
-        "kgtableEditor.mirror.focus(); kgtableEditor.mirror.setCursor({line: 99, ch: 99});"
-    )
+    browser.driver.execute_script("kgtableEditor.mirror.focus(); kgtableEditor.mirror.setCursor({line: 99, ch: 99});")
     keys = browser.driver.switch_to.active_element
     keys.send_keys("diam")
     hint = browser.find(".CodeMirror-hint")
     assert hint.text.startswith("ex:")
     assert "diam" in hint.text.lower()
     keys.send_keys(Keys.ENTER, " ?a . ?a qudt:hasU")
-    browser.wait(
-        lambda: browser.all(".CodeMirror-hint") and "qudt:hasUnit" in browser.find(".CodeMirror-hint").text
-    )
+    browser.wait(lambda: browser.all(".CodeMirror-hint") and "qudt:hasUnit" in browser.find(".CodeMirror-hint").text)
     keys.send_keys(Keys.ESCAPE)
     prefixes = set(browser.script("Object.keys(kgtableEditor.prefixes)"))
     assert {"kgt", "ex", "data", "qudt", "unit", "skos", "sh", "foaf"} <= prefixes
@@ -191,9 +183,7 @@ def test_downloads_are_files_of_the_query(browser: Browser, exploring: Running) 
 
 
 def test_a_query_is_stopped(browser: Browser) -> None:
-    endless = (
-        "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?v{n} {{ {DIGITS} }}" for n in range(10)) + " }"
-    )
+    endless = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?v{n} {{ {DIGITS} }}" for n in range(10)) + " }"
     opened(browser, endless, run=False)
     assert not browser.find("#stop").is_displayed()
     browser.find("#run").click()

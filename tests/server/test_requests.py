@@ -30,11 +30,7 @@ def body(*messages: Message, limit: int = 10, **headers: bytes) -> bytes:
     return asyncio.run(requests.body(coming(*messages), named, limit))
 
 
-@given(
-    st.lists(
-        st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), max_size=5
-    )
-)
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), max_size=5))
 def test_parameters_come_back_in_order(pairs: list[tuple[str, str]]) -> None:
     found = requests.parameters(urlencode(pairs).encode())
     assert [(name, value) for name, values in found.items() for value in values] == sorted(
@@ -48,9 +44,7 @@ def test_parameters_that_cannot_be_read(encoded: bytes) -> None:
         requests.parameters(encoded)
 
 
-@pytest.mark.parametrize(
-    "iri", ["", "relative", "//x/y", "http://x/ y", "http://x/<script>", '"', "http://x/\n"]
-)
+@pytest.mark.parametrize("iri", ["", "relative", "//x/y", "http://x/ y", "http://x/<script>", '"', "http://x/\n"])
 def test_what_is_no_absolute_iri(iri: str) -> None:
     with refused("bad-request"):
         requests.iris({"graph": ["http://e/", iri]}, "graph")

@@ -30,9 +30,7 @@ from tests.server.serving import TOKEN, WRITER, Running, running, store_with
 from tests.server.test_pool import BOMB, NUMBERS
 
 COUNT = "SELECT (COUNT(DISTINCT ?t) AS ?n) { ?t a kgt:Table }"
-INSERT = (
-    "INSERT DATA {{ GRAPH <http://mine.example/g> {{ <http://mine.example/s> <http://mine.example/p> {} }} }}"
-)
+INSERT = "INSERT DATA {{ GRAPH <http://mine.example/g> {{ <http://mine.example/s> <http://mine.example/p> {} }} }}"
 MINE = "SELECT ?o { GRAPH <http://mine.example/g> { ?s ?p ?o } }"
 
 
@@ -54,9 +52,7 @@ def writable(tmp_path: Path) -> Iterator[Running]:
         yield server
 
 
-def test_a_build_appears_without_a_restart_and_keeps_what_people_wrote(
-    writable: Running, tmp_path: Path
-) -> None:
+def test_a_build_appears_without_a_restart_and_keeps_what_people_wrote(writable: Running, tmp_path: Path) -> None:
     directory = Path(writable.state.view().directory or "")
     assert number(writable.query(COUNT)) == 0
     assert writable.update(INSERT.format(1)).status_code == 204
@@ -153,10 +149,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) 
         headers = {**WRITER, "content-type": "application/sparql-update"}
         with httpx.Client(timeout=30) as client:
             for value in range(12):
-                assert (
-                    client.post(url + "sparql", content=INSERT.format(value), headers=headers).status_code
-                    == 204
-                )
+                assert client.post(url + "sparql", content=INSERT.format(value), headers=headers).status_code == 204
                 acknowledged.append(str(value))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -180,9 +173,7 @@ def test_a_killed_server_leaves_no_worker(tmp_path: Path) -> None:
         assert not any(Path(f"/proc/{pid}/cmdline").exists() for pid in children)
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root"
-)
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -193,9 +184,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
     try:
         start_empty(disk / "graph")
-        with running(
-            ServerSettings(port=0, writable=True, token=TOKEN), GraphFolder(disk / "graph")
-        ) as server:
+        with running(ServerSettings(port=0, writable=True, token=TOKEN), GraphFolder(disk / "graph")) as server:
             assert server.update(INSERT.format(1)).status_code == 204
             size = 0
             statuses = set()
@@ -291,8 +280,6 @@ def test_a_port_that_is_taken() -> None:
     ],
 )
 def test_a_process_imports_only_what_it_needs_to_start(module: str, unwanted: tuple[str, ...]) -> None:
-    code = (
-        f"import sys, kgtable.server.{module}; print([name for name in {unwanted!r} if name in sys.modules])"
-    )
+    code = f"import sys, kgtable.server.{module}; print([name for name in {unwanted!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

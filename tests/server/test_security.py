@@ -72,9 +72,7 @@ def test_names_of_this_machine_are_answered_to(host: str) -> None:
     security.require_known_host(OPEN, {b"host": host.encode()})
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:7878", "", "localhost.evil.example", "<script>"]
-)
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:7878", "", "localhost.evil.example", "<script>"])
 def test_names_of_others_are_not(host: str) -> None:
     for settings in (LOCAL, OPEN):
         with refused("misdirected"):

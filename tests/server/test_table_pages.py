@@ -34,21 +34,16 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables that are long, wide, from right to left, and without a name."""
     folder = tmp_path_factory.mktemp("tables")
     (folder / "reports").mkdir()
-    rows = [
-        f"Station {row},{row * 37 % 1_000} km,{'north' if row % 3 else 'south'}" for row in range(LONG_ROWS)
-    ]
+    rows = [f"Station {row},{row * 37 % 1_000} km,{'north' if row % 3 else 'south'}" for row in range(LONG_ROWS)]
     (folder / "long.csv").write_text("\n".join(["Station,Distance,Side", *rows]), encoding="utf-8")
     names = ",".join(["Name", *(f"Day {column}" for column in range(1, WIDE_COLUMNS))])
     lines = [
-        ",".join([f"Row {row}", *(f"{row}.{column}" for column in range(1, WIDE_COLUMNS))])
-        for row in range(1, 40)
+        ",".join([f"Row {row}", *(f"{row}.{column}" for column in range(1, WIDE_COLUMNS))]) for row in range(1, 40)
     ]
     (folder / "wide.csv").write_text("\n".join([names, *lines]), encoding="utf-8")
     arabic = "مدينة,سكان\nالقاهرة,9539000\nبيروت,361366\n"
     (folder / "cities.csv").write_text(arabic, encoding="utf-8")
-    (folder / "reports" / f"{UUID}.csv").write_text(
-        "Item,2023,2024\nShips,1,2\nDocks,3,4\n", encoding="utf-8"
-    )
+    (folder / "reports" / f"{UUID}.csv").write_text("Item,2023,2024\nShips,1,2\nDocks,3,4\n", encoding="utf-8")
     sidecar = '{"paragraphs": ["7. Ships and docks"]}'
     (folder / "reports" / f"{UUID}.json").write_text(sidecar, encoding="utf-8")
     clubs = [f"C{number},{name},{town}" for number, name, town in CLUBS]
@@ -98,9 +93,7 @@ def test_the_formats_hold_the_whole_table(server: Running) -> None:
     assert len(store) > 10
 
 
-@pytest.mark.parametrize(
-    "path", ["nowhere", "nowhere.csv", "nowhere.ttl", "wide.pdf", "wide/row/1", "%22%3E"]
-)
+@pytest.mark.parametrize("path", ["nowhere", "nowhere.csv", "nowhere.ttl", "wide.pdf", "wide/row/1", "%22%3E"])
 def test_tables_that_are_not_there(server: Running, path: str) -> None:
     answer = server.client.get(f"/tables/{path}", headers={"accept": "text/html"})
     assert answer.status_code == 404
@@ -256,9 +249,7 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
         ("/tables/nowhere", "main .note"),
     ],
 )
-def test_pages_of_tables_fit_and_break_no_rule(
-    browser: Browser, path: str, ready: str, width: int, dark: bool
-) -> None:
+def test_pages_of_tables_fit_and_break_no_rule(browser: Browser, path: str, ready: str, width: int, dark: bool) -> None:
     browser.resize(width, 850, dark=dark)
     try:
         browser.complaints()
@@ -270,8 +261,6 @@ def test_pages_of_tables_fit_and_break_no_rule(
         folder = os.environ.get("KGTABLE_SCREENSHOTS")
         if folder:
             name = path.strip("/").replace("/", "-").partition("?")[0]
-            browser.driver.save_screenshot(
-                str(Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-            )
+            browser.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png"))
     finally:
         browser.resize(1280, 900)

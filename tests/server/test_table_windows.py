@@ -63,9 +63,7 @@ def test_markup_is_text(hostile_graph: KnowledgeGraph) -> None:
     assert found(hostile_graph, id, 1, 1)["header"] == '<b>"x"\u202e'
 
 
-@pytest.mark.parametrize(
-    "place", [("nowhere", 0, 0), ("planets", 10**6, 0), ("planets", 0, 10**6), ("", 0, 0)]
-)
+@pytest.mark.parametrize("place", [("nowhere", 0, 0), ("planets", 10**6, 0), ("planets", 0, 10**6), ("", 0, 0)])
 def test_cells_that_are_not_there(place: tuple[str, int, int], opened: KnowledgeGraph) -> None:
     with pytest.raises(GraphNotFoundError, match="no cell"):
         found(opened, *place)
@@ -155,9 +153,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     """A graph with a table of 160 columns and 60 rows."""
     folder = tmp_path_factory.mktemp("wide")
     lines = [",".join(["Name", *(f"Value {column}" for column in range(1, 160))])]
-    lines += [
-        ",".join([f"Row {row}", *(f"{row}.{column}" for column in range(1, 160))]) for row in range(1, 60)
-    ]
+    lines += [",".join([f"Row {row}", *(f"{row}.{column}" for column in range(1, 160))]) for row in range(1, 60)]
     (folder / "wide.csv").write_text("\n".join(lines), encoding="utf-8")
     return kgtable.build(folder / "wide.csv", folder / "kg", embedding="none")
 

@@ -36,9 +36,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.Knowledg
         ("List the players of clubs in the town Bath.", "Di Gray"),
     ],
 )  # fmt: skip
-def test_questions_over_two_tables_without_a_model(
-    graph: kgtable.KnowledgeGraph, question: str, answer: str
-) -> None:
+def test_questions_over_two_tables_without_a_model(graph: kgtable.KnowledgeGraph, question: str, answer: str) -> None:
     found = graph.ask(question, method="dmral", model="none")
     assert found.text == answer
     assert found.grounded
@@ -80,9 +78,7 @@ def in_sql(*statements: str | None) -> ScriptedLLM:
         "decompose": {"subquestions": []},
         "residual": {"residual": ""},
     }
-    return ScriptedLLM(
-        lambda request: other.get(request.stage) or {"steps": ["join them"], "sql": left.pop(0)}
-    )
+    return ScriptedLLM(lambda request: other.get(request.stage) or {"steps": ["join them"], "sql": left.pop(0)})
 
 
 def test_a_model_may_write_sql_and_repair_it(graph: kgtable.KnowledgeGraph) -> None:

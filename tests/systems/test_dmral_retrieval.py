@@ -17,10 +17,7 @@ TABLES = {
     "goals": "Goal,Player ID,Minute\n1,P1,12\n2,P1,40\n3,P3,75\n4,P4,80\n",
     "bridges": "Name,River,Length\nOld Bridge,Ouse,80\nNew Bridge,Hull,120\n",
     "wells": "Well,Depth\nNorth Well,30\nSouth Well,45\n",
-    **{
-        f"weather-{year}": f"Month,Rain,Sun\nMay,{year % 97},200\nJune,{year % 89},210\n"
-        for year in (2001, 2002)
-    },
+    **{f"weather-{year}": f"Month,Rain,Sun\nMay,{year % 97},200\nJune,{year % 89},210\n" for year in (2001, 2002)},
 }
 
 
@@ -45,10 +42,7 @@ def matcher(question: str, index: GraphIndex) -> NeedMatcher:
 def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
     found = matcher("bridges of Ann Lee in Minute", index)
     ids = index.corpus.table_ids
-    kinds = [
-        found.match(need, ids.index(table)).kind
-        for need, table in ((0, "bridges"), (1, "players"), (2, "goals"))
-    ]
+    kinds = [found.match(need, ids.index(table)).kind for need, table in ((0, "bridges"), (1, "players"), (2, "goals"))]
     assert kinds == ["title", "cell", "header"]
     assert found.match(0, ids.index("wells")).score == 0
 
@@ -56,9 +50,7 @@ def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
 def test_groups_follow_joins_over_a_bridge(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
     ids = index.corpus.table_ids
     base = {ids.index(table): 0.5 for table in ("clubs", "goals", "players", "wells")}
-    finder = GroupFinder(
-        matcher("minute of goals for Rovers", index), RelationGraph(graph.relations, ids), base
-    )
+    finder = GroupFinder(matcher("minute of goals for Rovers", index), RelationGraph(graph.relations, ids), base)
     best = finder.groups([ids.index("goals"), ids.index("clubs")])[0]
     assert {ids[table] for table in best.tables} == {"goals", "players", "clubs"}
     assert best.coverage > 0.9
@@ -83,9 +75,7 @@ def test_named_tables_are_looked_at_alone(graph: kgtable.KnowledgeGraph) -> None
     assert not graph.ask("In which town are the Rovers?", method="dmral", tables=["wells"]).text
 
 
-def test_a_model_words_subquestions_and_names_the_gap(
-    graph: kgtable.KnowledgeGraph, index: GraphIndex
-) -> None:
+def test_a_model_words_subquestions_and_names_the_gap(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
     ids = index.corpus.table_ids
     found = matcher("town of the player Ann Lee", index)
     base = {ids.index(table): 0.8 for table in ("clubs", "players")}

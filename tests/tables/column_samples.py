@@ -17,9 +17,7 @@ def table(header: Sequence[str], *rows: Sequence[str]) -> Table:
 
 def typed_column(name: str, *cells: str) -> list[CellValue]:
     """The values of a column that stands beside a label column."""
-    made = table(
-        ("label", name), *((f"row {letter}", cell) for letter, cell in zip("abcdefgh", cells, strict=False))
-    )
+    made = table(("label", name), *((f"row {letter}", cell) for letter, cell in zip("abcdefgh", cells, strict=False)))
     style = profile_columns(made)[1]
     return [type_cell(cell, style) for cell in cells]
 

@@ -73,8 +73,7 @@ def _crowns_and_ringgit() -> Iterator[Case]:
     yield case_of(
         "scale: millions of crowns",
         "B2: 1234500000 CCY_SEK M; C3: -15000 CCY_SEK T; members: Alfa | Beta",
-        "Bolag;Omsättning (mkr);Resultat (tkr)\nAlfa;1 234,5;120\nBeta;98,7;-15\n"
-        "Källa: svenska företagsregistret\n",
+        "Bolag;Omsättning (mkr);Resultat (tkr)\nAlfa;1 234,5;120\nBeta;98,7;-15\nKälla: svenska företagsregistret\n",
     )
     yield case_of(
         "scale: millions of crowns in a caption",

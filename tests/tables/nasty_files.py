@@ -349,9 +349,7 @@ def _json_and_html() -> Iterator[Case]:
     yield case_of(
         "json: numbers as texts",
         "A2: 1234.5 CCY_EUR; B2: '0012'; C3: 8 PERCENT",
-        json.dumps(
-            [{"k": "1.234,50 €", "n": "0012", "p": "12 %"}, {"k": "99,00 €", "n": "0013", "p": "8 %"}]
-        ),
+        json.dumps([{"k": "1.234,50 €", "n": "0012", "p": "12 %"}, {"k": "99,00 €", "n": "0013", "p": "8 %"}]),
         file="a.json",
     )
     yield case_of(

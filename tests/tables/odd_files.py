@@ -80,9 +80,7 @@ def _scale_words() -> Iterator[Case]:
         {"in Tsd. EUR": [["Region", 2022, 2023], ["Nord", 4, 5], ["Süd", 6, 7]]},
         file="a.xlsx",
     )
-    yield case_of(
-        "scale: Top-k, P@k", "B2: 0.5 UNITLESS; C3: 20 UNITLESS", "Model,P@k,Top-k\nA,0.5,10\nB,0.6,20\n"
-    )
+    yield case_of("scale: Top-k, P@k", "B2: 0.5 UNITLESS; C3: 20 UNITLESS", "Model,P@k,Top-k\nA,0.5,10\nB,0.6,20\n")
     yield case_of(
         "scale: clothing sizes",
         "C2: 5 UNITLESS; D3: 3 UNITLESS",
@@ -108,9 +106,7 @@ def _headers() -> Iterator[Case]:
         old_workbook([["Item", "FY2022 ($m)", "FY2023 ($m)"], ["Cash", 5, 6], ["Debt", 7, 8]]),
         file="a.xls",
     )
-    yield case_of(
-        "header: H1 2023", "header: 1; B2: 5 UNITLESS @2023-H1", "Item,H1 2023,H2 2023\nA,5,6\nB,7,8\n"
-    )
+    yield case_of("header: H1 2023", "header: 1; B2: 5 UNITLESS @2023-H1", "Item,H1 2023,H2 2023\nA,5,6\nB,7,8\n")
     yield case_of(
         "header: month dates xls",
         "B2: 5 UNITLESS @2023-01",
@@ -162,9 +158,7 @@ def _headers() -> Iterator[Case]:
         },
         file="a.xlsx",
     )
-    yield case_of(
-        "header: W01 2024", "header: 1; B2: 5 UNITLESS @2024", "Shop,W01 2024,W02 2024\nA,5,6\nB,7,8\n"
-    )
+    yield case_of("header: W01 2024", "header: 1; B2: 5 UNITLESS @2024", "Shop,W01 2024,W02 2024\nA,5,6\nB,7,8\n")
 
 
 def _several_tables() -> Iterator[Case]:
@@ -387,9 +381,7 @@ def _values() -> Iterator[Case]:
         "B2: '16–21 January 2007'",
         "Race,Dates\nA,16–21 January 2007\nB,24 February – 9 March 2007\n",
     )
-    yield case_of(
-        "value: cost in brackets", "B3: -300 CCY_EUR", "Item,EUR\nSales,500\nCost of sales,(300)\nTax,(50)\n"
-    )
+    yield case_of("value: cost in brackets", "B3: -300 CCY_EUR", "Item,EUR\nSales,500\nCost of sales,(300)\nTax,(50)\n")
     yield case_of("value: CR/DR", "B2: '500 CR'", "Item,Balance\nA,500 CR\nB,300 DR\n")
     yield case_of("value: booleans", "B2: true", "Item,Open\nA,yes\nB,no\n")
     yield case_of("value: ja/nein", "B2: 'ja'", "Stück;Offen\nA;ja\nB;nein\n")

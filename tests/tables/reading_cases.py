@@ -134,9 +134,7 @@ def _members(annotated: AnnotatedTable) -> Iterator[str]:
     structure = annotated.table.structure
     aside = structure.footnotes | structure.totals | getattr(structure, "of_which", frozenset())
     for index, row in annotated.table.body():
-        others = [
-            text for column, text in enumerate(row) if column != structure.label_column and text.strip()
-        ]
+        others = [text for column, text in enumerate(row) if column != structure.label_column and text.strip()]
         heading = index in structure.groups and not others
         if any(map(str.strip, row)) and index not in aside and not heading:
             yield row[structure.label_column] if structure.label_column < len(row) else ""
@@ -180,9 +178,7 @@ def _scale_words() -> Iterator[Case]:
     yield case_of("scale: EUR k", "B2: 5000 CCY_EUR T", "Firm,Sales EUR k\nAda,5\nBob,7\n")
     yield case_of("scale: kEUR", "B2: 5000 CCY_EUR T", "Firm,Sales (kEUR)\nAda,5\nBob,7\n")
     yield case_of("scale: Mio. EUR", "B2: 5500000 CCY_EUR M", "Firm;Umsatz in Mio. EUR\nAda;5,5\nBob;7,1\n")
-    yield case_of(
-        "scale: in the corner", "B2: 5000 UNITLESS T @2022", "in thousands,2022,2023\nSales,5,6\nCosts,3,4\n"
-    )
+    yield case_of("scale: in the corner", "B2: 5000 UNITLESS T @2022", "in thousands,2022,2023\nSales,5,6\nCosts,3,4\n")
     yield case_of(
         "scale: € millions in the corner",
         "C2: 6000000 CCY_EUR M @2023",
@@ -289,9 +285,7 @@ def _units() -> Iterator[Case]:
         "B2: 1.2 CCY_USD; C2: 3.5 CCY_CHF",
         "Item,Price USD,Betrag CHF\nBolt,1.2,3.5\nNut,0.1,0.5\n",
     )
-    yield case_of(
-        "unit: Temp °C", "B2: -3 DEG_C; C2: 12 KiloM2", "Place,Temp °C,Area km²\nPeak,-3,12\nVale,9,40\n"
-    )
+    yield case_of("unit: Temp °C", "B2: -3 DEG_C; C2: 12 KiloM2", "Place,Temp °C,Area km²\nPeak,-3,12\nVale,9,40\n")
     yield case_of(
         "unit: €/MWh",
         "B2: 81.2 CCY_EUR /MWh; C2: 30 CCY_EUR /t",
@@ -324,9 +318,7 @@ def _units() -> Iterator[Case]:
         "B2: 25 KiloGM; B3: 40 L; D2: 14 CCY_EUR",
         "Good,Quantity,Unit,Price (EUR)\nFlour,25,kg,14\nMilk,40,l,36\n",
     )
-    yield case_of(
-        "unit: Einheit", "B2: 3.5 M; B3: 12.25 TONNE", "Größe;Wert;Einheit\nHöhe;3,5;m\nMasse;12,25;t\n"
-    )
+    yield case_of("unit: Einheit", "B2: 3.5 M; B3: 12.25 TONNE", "Größe;Wert;Einheit\nHöhe;3,5;m\nMasse;12,25;t\n")
     yield case_of(
         "unit: a column of currencies",
         "B2: 40 CCY_EUR; B3: 65 CCY_GBP; D2: 2 UNITLESS",
@@ -348,9 +340,7 @@ def _units() -> Iterator[Case]:
         "Team,Points (a),Wins (W)\nReds,5,3\nBlues,2,6\n",
     )
     yield case_of("unit: million m³", "B2: 3100000 M3 M", "Month,Released (million m³)\nJan,3.1\nFeb,2.8\n")
-    yield case_of(
-        "unit: ct/kWh", "B2: 0.312 CCY_EUR /kWh C @2021", "Year,Tariff (ct/kWh)\n2021,31.2\n2022,33.5\n"
-    )
+    yield case_of("unit: ct/kWh", "B2: 0.312 CCY_EUR /kWh C @2021", "Year,Tariff (ct/kWh)\n2021,31.2\n2022,33.5\n")
 
 
 def _notes() -> Iterator[Case]:
@@ -535,9 +525,7 @@ def _values() -> Iterator[Case]:
         "B2: PT1H4M20S; B3: PT57M45S",
         "Boat,Time\nKestrel,1:04:20\nHeron,57:45\nTeal,59:10\n",
     )
-    yield case_of(
-        "value: clock times", "B2: 06:05:00; B3: 17:45:00", "Train,Departure\nIC 1,06:05\nIC 2,17:45\n"
-    )
+    yield case_of("value: clock times", "B2: 06:05:00; B3: 17:45:00", "Train,Departure\nIC 1,06:05\nIC 2,17:45\n")
     yield case_of(
         "value: durations in words",
         "B2: PT2H10M; B4: PT1H5M",
@@ -563,9 +551,7 @@ def _values() -> Iterator[Case]:
         "C2: missing; B3: missing; B4: missing; C4: missing",
         "Geo,2022,2023\nAT,12.3,n/a\nBE,–,10.1\nDE,n.v.,k.A.\n",
     )
-    yield case_of(
-        "value: parentheses", "B3: -215 UNITLESS @2022", "Item,2022,2023\nSales,640,655\nWages,(215),(221)\n"
-    )
+    yield case_of("value: parentheses", "B3: -215 UNITLESS @2022", "Item,2022,2023\nSales,640,655\nWages,(215),(221)\n")
     yield case_of(
         "value: entities",
         "B3: missing; predicates: hasItem hasValue",
@@ -655,9 +641,7 @@ def _known_misses() -> Iterator[Case]:
         "(bottles in millions),2022,2023\nStill,392.5,401.1\nSparkling,288.4,250.0\n",
         sidecar='{"pre_text": ["Sales were $ 12,000 in 2023."]}',
     )
-    yield case_of(
-        "scale: a lost space", "B2: 5000000 CCY_USD M @2022", "($ inmillions),2022\nSales,5\nCosts,3\n"
-    )
+    yield case_of("scale: a lost space", "B2: 5000000 CCY_USD M @2022", "($ inmillions),2022\nSales,5\nCosts,3\n")
     yield case_of(
         "scale: per share with a lost space",
         "B2: 1.14 CCY_USD /share; C2: 170000000 CCY_USD M",

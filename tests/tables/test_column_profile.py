@@ -120,15 +120,10 @@ def test_the_order_of_dates_in_one_column_holds_where_another_does_not_tell() ->
     assert [style.date_order for style in profile_columns(made)[1:]] == [Order.DAY_FIRST] * 2
 
 
-@given(
-    st.lists(st.sampled_from(["2019", "1,5", "007", "yes", "12:30", "1-2", "", "\u202e1", "<b>"]), max_size=9)
-)
+@given(st.lists(st.sampled_from(["2019", "1,5", "007", "yes", "12:30", "1-2", "", "\u202e1", "<b>"]), max_size=9))
 def test_the_order_of_the_rows_changes_no_style(cells: list[str]) -> None:
     rows = [(f"r{number}", cell) for number, cell in enumerate(cells)]
-    assert (
-        profile_columns(table(("", "Value"), *rows))[1]
-        == profile_columns(table(("", "Value"), *rows[::-1]))[1]
-    )
+    assert profile_columns(table(("", "Value"), *rows))[1] == profile_columns(table(("", "Value"), *rows[::-1]))[1]
 
 
 def test_cache_is_bounded() -> None:
@@ -138,9 +133,7 @@ def test_cache_is_bounded() -> None:
     assert len(style.cache) == CACHED_CELLS
 
 
-@given(
-    st.lists(st.text(max_size=80) | st.from_regex(r"[-($]?\d{1,9}[.,)%]?\d{0,4}", fullmatch=True), min_size=1)
-)
+@given(st.lists(st.text(max_size=80) | st.from_regex(r"[-($]?\d{1,9}[.,)%]?\d{0,4}", fullmatch=True), min_size=1))
 def test_any_column_is_typed(cells: list[str]) -> None:
     made = table(("label", "name"), *(("row", cell) for cell in cells))
     style = profile_columns(made)[1]

@@ -170,9 +170,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         path.chmod(stat.S_IRUSR | stat.S_IWUSR)
 
 
-@pytest.mark.parametrize(
-    "suffix", ["csv", "csv.gz", "xlsx", "ods", "html", "md", "json", "jsonl", "parquet", "arrow"]
-)
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "xlsx", "ods", "html", "md", "json", "jsonl", "parquet", "arrow"])
 def test_a_link_to_nowhere(tmp_path: Path, suffix: str) -> None:
     (tmp_path / f"b.{suffix}").symlink_to(tmp_path / "gone")
     error = first_error(tmp_path)
@@ -188,13 +186,9 @@ def test_a_folder_with_a_files_name_is_walked(tmp_path: Path, suffix: str) -> No
     assert [file.relative for file in walk([tmp_path]).files] == [f"x.{suffix}/t.csv"]
 
 
-@pytest.mark.parametrize(
-    "fault", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")]
-)
+@pytest.mark.parametrize("fault", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")])
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "html", "md", "json", "jsonl"])
-def test_a_disk_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, fault: OSError
-) -> None:
+def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, fault: OSError) -> None:
     (tmp_path / f"b.{suffix}").write_bytes(b"x")
 
     def fail(*_: object, **__: object) -> None:

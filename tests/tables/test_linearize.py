@@ -141,9 +141,7 @@ def test_body_rows_are_full_stripped_and_never_blank(rows: list[tuple[str, ...]]
     for index, row in body_rows(table):
         assert len(row) == len(table.columns)
         assert any(row)
-        assert [cell for cell in row if cell] == [
-            cell.strip() for cell in table.grid.head[index] if cell.strip()
-        ]
+        assert [cell for cell in row if cell] == [cell.strip() for cell in table.grid.head[index] if cell.strip()]
     kept = {index for index, _ in body_rows(table)}
     blank = {index for index, row in table.body() if not any(cell.strip() for cell in row)}
     assert kept | blank == {index for index, _ in table.body()}

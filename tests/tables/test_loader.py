@@ -41,9 +41,7 @@ def test_what_surrounds_a_table(tmp_path: Path) -> None:
         "header_rows": 2,
     }
     assert read(tmp_path, content) == (
-        Context(
-            "Report", ("Notes", "Segments"), "in millions", ("above",), ("after 1", "after 2"), ("one", "two")
-        ),
+        Context("Report", ("Notes", "Segments"), "in millions", ("above",), ("after 1", "after 2"), ("one", "two")),
         [],
     )
 

@@ -20,9 +20,7 @@ def test_reads_as_a_careful_person_does(case: Case, tmp_path: Path) -> None:
 
 def test_the_table_of_cases_says_what_is_read_now() -> None:
     wanted = {(case.about, place): str(value) for case in ALL_CASES for place, value in case.expected.items()}
-    with (Path(__file__).parents[2] / "docs" / "reading-cases.csv").open(
-        encoding="utf-8", newline=""
-    ) as lines:
+    with (Path(__file__).parents[2] / "docs" / "reading-cases.csv").open(encoding="utf-8", newline="") as lines:
         told = {(line["case"], line["place"]): line["now"] for line in csv.DictReader(lines)}
     assert len(told) >= 400
     assert {key: wanted.get(key) for key in told} == told

@@ -103,9 +103,7 @@ def test_each_table_has_an_id_and_comes_back(tmp_path: Path) -> None:
     assert sheet == {(r, c): cell for r, line in enumerate(lines) for c, cell in enumerate(line) if cell}
 
 
-NO_GAP = (
-    "Fruit|Crates|Weight (kg)\nPlum|46|552\nPear|31|434\nHelper|Hours|Paid (EUR)\nAda|7.5|97.5\nBob|9|117"
-)
+NO_GAP = "Fruit|Crates|Weight (kg)\nPlum|46|552\nPear|31|434\nHelper|Hours|Paid (EUR)\nAda|7.5|97.5\nBob|9|117"
 
 
 def test_a_header_between_figures_begins_a_table_and_takes_its_caption_along() -> None:

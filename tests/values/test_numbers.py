@@ -281,9 +281,7 @@ def test_number_like_text_is_parsed_or_refused(text: str) -> None:
     assert simple is None or simple == number
 
 
-@pytest.mark.parametrize(
-    "piece", ["1", "1,", "(", " ", "1 ", ",111", "[1]", "*", "-", "$", "1e", "(a)", "¹", "½", "x"]
-)
+@pytest.mark.parametrize("piece", ["1", "1,", "(", " ", "1 ", ",111", "[1]", "*", "-", "$", "1e", "(a)", "¹", "½", "x"])
 def test_long_repetitions_end(piece: str) -> None:
     for length in (LONGEST, 1_000_000):
         for tail in ("", "!", ")"):

@@ -97,7 +97,5 @@ def test_texts_with_few_marks_have_their_normal_form() -> None:
         text = "".join(chosen.choices(signs, k=chosen.randrange(400)))
         for form in FORMS:
             assert normal_form(form, text) == unicodedata.normalize(form, text)
-        plain = "".join(
-            sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign)
-        )
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
         assert without_accents(text) == plain

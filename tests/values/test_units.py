@@ -57,11 +57,7 @@ def test_units_by_symbol_name_and_code(text: str, name: str) -> None:
 
 
 def test_every_printed_unit_is_in_qudt() -> None:
-    lines = [
-        line
-        for line in read_shipped("ontologies/printed_units.csv").splitlines()
-        if not line.startswith("# ")
-    ]
+    lines = [line for line in read_shipped("ontologies/printed_units.csv").splitlines() if not line.startswith("# ")]
     assert len(lines) > 200
     assert {line.split(",")[1] for line in lines[1:]} <= set(units())
     assert set(currency_names().values()) <= set(units())

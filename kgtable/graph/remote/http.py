@@ -362,6 +362,4 @@ def _unpacked(body: bytes, response: httpx.Response, policy: HttpPolicy, url: st
 
 
 def _too_large(url: str, most: int, how: str) -> RemoteStoreError:
-    return RemoteStoreError(
-        f"The answer of {url} is larger than {most:,} bytes{how}.", hint="Ask for less at once."
-    )
+    return RemoteStoreError(f"The answer of {url} is larger than {most:,} bytes{how}.", hint="Ask for less at once.")

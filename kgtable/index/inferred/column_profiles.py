@@ -233,9 +233,9 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: IntArray | N
     values_of = Postings.build(column, key, count)
     forms = np.fromiter((_FORMS.index(_form_of(text)) for text in keys), np.int8, len(keys))
     owner = np.repeat(np.arange(count), np.diff(values_of.starts))
-    counted = np.bincount(
-        owner * len(_FORMS) + forms[values_of.items], minlength=count * len(_FORMS)
-    ).reshape(count, len(_FORMS))
+    counted = np.bincount(owner * len(_FORMS) + forms[values_of.items], minlength=count * len(_FORMS)).reshape(
+        count, len(_FORMS)
+    )
     columns = []
     for at, (table, index) in enumerate(zip(column_table.tolist(), column_number.tolist(), strict=True)):
         name = heads[table].names[index]
@@ -244,9 +244,7 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: IntArray | N
         density = 0.0
         if form is ValueForm.WHOLE:
             density = _density([keys[value] for value in own[forms[own] == _WHOLE].tolist()])
-        columns.append(
-            ColumnProfile(at, table, index, name, header_words(name), form, filled[at], own, density)
-        )
+        columns.append(ColumnProfile(at, table, index, name, header_words(name), form, filled[at], own, density))
     return TableProfiles(tuple(heads), tuple(columns), tuple(keys), places.tables)
 
 

@@ -408,8 +408,7 @@ class JoinFinder:
             "named": max(table, header),
             "meaning": self._meaning(left, right),
             "own": own,
-            "own left": float(left.uniqueness >= UNIQUE)
-            * max(float(not ours and left.is_keyed), _part(ours, of_left)),
+            "own left": float(left.uniqueness >= UNIQUE) * max(float(not ours and left.is_keyed), _part(ours, of_left)),
             "keyed left": float(left.is_keyed),
             "keyed right": float(right.is_keyed),
             "first": float(right.index == 0),
@@ -439,9 +438,7 @@ def is_reference(features: Mapping[str, float]) -> bool:
     return certain and bool(features["kin"] and features["keyed left"] and not features["own left"])
 
 
-def fuzzy_pairs(
-    left: Sequence[tuple[int, str]], right: Sequence[tuple[int, str]]
-) -> list[tuple[int, int, float]]:
+def fuzzy_pairs(left: Sequence[tuple[int, str]], right: Sequence[tuple[int, str]]) -> list[tuple[int, int, float]]:
     """Pairs of texts that are spelt alike, each text at most once, the most alike first."""
     if not left or not right:
         return []

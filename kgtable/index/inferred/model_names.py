@@ -191,9 +191,7 @@ def propose_with_model(
         proposed = [
             name
             for content in read_contents(current, ids)
-            for name in model_names(
-                SampledTable.of(content), llm, None if embedder is None else embedder.embed
-            )
+            for name in model_names(SampledTable.of(content), llm, None if embedder is None else embedder.embed)
             if (name.table, name.column) not in known
         ]
         generation = directory.begin_copy(current)

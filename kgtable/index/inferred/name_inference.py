@@ -98,18 +98,14 @@ class NameGuess:
 def common_headers() -> Mapping[str, frozenset[str]]:
     """Headers that people give columns, and the forms of their values."""
     found: dict[str, set[str]] = defaultdict(set)
-    for line in (
-        (PACKAGE / "index" / "inferred" / "common_headers.txt").read_text(encoding="utf-8").splitlines()
-    ):
+    for line in (PACKAGE / "index" / "inferred" / "common_headers.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             name, _, form = line.rpartition(" ")
             found[name].add(form)
     return {name: frozenset(forms) for name, forms in found.items()}
 
 
-def infer_names(
-    profiles: TableProfiles, units: Sequence[str], embed: Embed | None = None
-) -> list[InferredName]:
+def infer_names(profiles: TableProfiles, units: Sequence[str], embed: Embed | None = None) -> list[InferredName]:
     """Names for the columns without a header, and titles for the tables without one.
 
     Args:
@@ -261,9 +257,7 @@ class NameFinder:
         vectors = self._embed([", ".join(self._sample(column)[:SHOWN]) or "nothing" for column in columns])
         return {column.number: vector for column, vector in zip(columns, vectors, strict=True)}
 
-    def guesses(
-        self, column: ColumnProfile, vector: npt.NDArray[np.float32] | None = None
-    ) -> list[NameGuess]:
+    def guesses(self, column: ColumnProfile, vector: npt.NDArray[np.float32] | None = None) -> list[NameGuess]:
         """The headers that a column may have, the best first; `vector` stands for its values."""
         likeness = np.zeros(len(self._known))
         for name, features in self._features.items():

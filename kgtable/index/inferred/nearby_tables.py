@@ -39,9 +39,7 @@ class NearbyTables:
         """The head of a table: title, headings and column names."""
         return TableHead.from_list(json.loads(self._parts.heads[table]))
 
-    def near(
-        self, fresh: IntArray, unions: Iterable[UnionableTables] = (), gone: Iterable[str] = ()
-    ) -> IntArray:
+    def near(self, fresh: IntArray, unions: Iterable[UnionableTables] = (), gone: Iterable[str] = ()) -> IntArray:
         """The new tables with all that they may be related with, rising.
 
         Of `unions` that have one of these tables, or had one of the tables that are `gone`, every member is taken.
@@ -82,9 +80,7 @@ class NearbyTables:
         count, size = len(places.column_table), len(corpus.texts)
         other = places.cell_column[corpus.text_cells.of(texts)].astype(np.int64)
         pair = np.repeat(owner, lengths) * count + other
-        pairs, shared = np.unique(
-            distinct(pair * size + np.repeat(texts, lengths)) // size, return_counts=True
-        )
+        pairs, shared = np.unique(distinct(pair * size + np.repeat(texts, lengths)) // size, return_counts=True)
         one, other = np.divmod(pairs, count)
         enough = (shared >= 2) & (places.column_table[own[one]] != places.column_table[other])
         one, other, shared = one[enough], other[enough], shared[enough]
@@ -98,9 +94,7 @@ class NearbyTables:
         places, size = self._corpus.places, len(self._corpus.texts)
         first, last = np.searchsorted(self._parts.lexical_cell, cells), np.searchsorted(self._parts.lexical_cell, cells, "right")  # noqa: E501  # fmt: skip
         lexical = ranges(first, last)
-        column = np.concatenate(
-            [places.cell_column[cells], places.cell_column[self._parts.lexical_cell[lexical]]]
-        )
+        column = np.concatenate([places.cell_column[cells], places.cell_column[self._parts.lexical_cell[lexical]]])
         text = np.concatenate([places.cell_text[cells], self._parts.lexical_text[lexical]])
         columns, texts = np.divmod(distinct(column.astype(np.int64) * size + text), max(size, 1))
         return columns, texts
@@ -133,9 +127,7 @@ class NearbyTables:
         terms = set(terms_of.of_one(name).tolist())
         if not terms:
             return np.array([name])
-        rarest = min(
-            terms, key=lambda term: int(corpus.term_texts.starts[term + 1] - corpus.term_texts.starts[term])
-        )
+        rarest = min(terms, key=lambda term: int(corpus.term_texts.starts[term + 1] - corpus.term_texts.starts[term]))
         texts = corpus.term_texts.of_one(rarest)
         starts = corpus.text_columns.starts
         texts = texts[starts[texts + 1] > starts[texts]]

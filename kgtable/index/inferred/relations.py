@@ -158,10 +158,7 @@ class TableRelations:
 def _values_of(item: JoinableColumns | UnionableTables | RelatedColumn) -> dict[str, Any]:
     """The fields of a relation as JSON values."""
     values = {name: getattr(item, name) for name in item.__dataclass_fields__}
-    return {
-        name: _values_of(value) if isinstance(value, RelatedColumn) else value
-        for name, value in values.items()
-    }
+    return {name: _values_of(value) if isinstance(value, RelatedColumn) else value for name, value in values.items()}
 
 
 def _join(content: dict[str, Any]) -> JoinableColumns:

@@ -57,14 +57,10 @@ class UnionPair:
 class UnionFinder:
     """Finds tables that are parts of one; for `vectors` see `kgtable.index.inferred.joins.JoinFinder`."""
 
-    def __init__(
-        self, profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()) -> None:
         self._profiles = profiles
         self._vectors, self._vector_of = vectors, vector_of
-        self._titles = [
-            " . ".join(filter(None, (head.title, *head.heading))).casefold() for head in profiles.heads
-        ]
+        self._titles = [" . ".join(filter(None, (head.title, *head.heading))).casefold() for head in profiles.heads]
         self._untitled = [is_missing_title(head.title, head.id) for head in profiles.heads]
         self._named = [title or re.sub(r"[\W_]+", " ", head.id).casefold() for title, head in zip(self._titles, profiles.heads, strict=True)]  # noqa: E501  # fmt: skip
 
@@ -220,9 +216,7 @@ def _are_alike(ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]) -
     )
 
 
-def _compared_places(
-    ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]
-) -> Iterator[tuple[int, int]]:
+def _compared_places(ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]) -> Iterator[tuple[int, int]]:
     """The columns of either that may be partners: all of tables up to `WIDEST`."""
     if len(ours) <= WIDEST:
         yield from product(range(len(ours)), range(len(theirs)))

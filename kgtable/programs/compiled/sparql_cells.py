@@ -195,9 +195,7 @@ class CellReading(SparqlValue):
         for sparql, read in _TEXT_READINGS:
             ordered = sorted(self.terms, key=read)
             ranks = [places[term] for term in ordered]
-            same = all(
-                (read(a) == read(b)) == (places[a] == places[b]) for a, b in itertools.pairwise(ordered)
-            )
+            same = all((read(a) == read(b)) == (places[a] == places[b]) for a, b in itertools.pairwise(ordered))
             if ranks == sorted(ranks) and same:
                 return sparql.format(self.term())
         return self.listing({term: str(place) for term, place in places.items()}, "order")
@@ -488,8 +486,7 @@ class GraphRows:
         number = self._context.variable(f"{self.name(column)} number")
         factor = self._context.variable(f"{self.name(column)} factor")
         pairs = " ".join(
-            f"(unit:{name or 'UNITLESS'} {decimal_literal(decimal_of(value))})"
-            for name, value in factors.items()
+            f"(unit:{name or 'UNITLESS'} {decimal_literal(decimal_of(value))})" for name, value in factors.items()
         )
         lines = [
             f"{self.row} {predicate} {cell} .",
@@ -551,11 +548,7 @@ def comparison_of(relator: Relator, left: SparqlValue, right: SparqlValue) -> st
 
     Raises `ProgramCompilationError` for what SPARQL cannot say, `UnitMismatchError` for units that do not fit.
     """
-    if (
-        isinstance(left, SparqlConstant)
-        and not isinstance(right, SparqlConstant)
-        and relator not in _TEXT_TESTS
-    ):
+    if isinstance(left, SparqlConstant) and not isinstance(right, SparqlConstant) and relator not in _TEXT_TESTS:
         left, right, relator = right, left, _MIRRORED.get(relator, relator)
     if relator not in _TEXT_TESTS and left.kind == right.kind == "number":
         a, b = number_of(left, right), number_of(right, left)

@@ -73,8 +73,7 @@ class SchemaCard:
             "title": self.title,
             "rows": self.rows,
             "columns": [
-                [column.name, column.type, list(column.examples), column.header, column.unit]
-                for column in self.columns
+                [column.name, column.type, list(column.examples), column.header, column.unit] for column in self.columns
             ],
         }
 
@@ -259,9 +258,7 @@ class _SqlTable:
                 pa.array(places, pa.int32()),
             ),
             (
-                SchemaColumn(
-                    naming.take(_KIND), None, "member, total, part of another row, or aggregate", "VARCHAR"
-                ),
+                SchemaColumn(naming.take(_KIND), None, "member, total, part of another row, or aggregate", "VARCHAR"),
                 pa.array(kinds, pa.string()),
             ),
         ]
@@ -292,8 +289,7 @@ class _SqlTable:
             unit = (
                 next(iter(different))
                 if len(different) == 1
-                and None
-                not in {unit for unit, number in zip(units, numbers, strict=True) if number is not None}
+                and None not in {unit for unit, number in zip(units, numbers, strict=True) if number is not None}
                 else None
             )
             found = [(SchemaColumn(name, index, header, type, unit, examples), array)]

@@ -244,9 +244,7 @@ class _Compiler(QueryContext):
         return _Relation(group, joined(left.scope, right.scope), bases, values, left.order + right.order)
 
     def _group(self, node: GroupBy) -> _Relation:
-        one = (
-            isinstance(node.source, Limit) and node.source.count == 1
-        )  # its rows are equal in the sort's order
+        one = isinstance(node.source, Limit) and node.source.count == 1  # its rows are equal in the sort's order
         found = self.rows(node.source) if one else self._unsorted(node.source)
         keys = [self.expression(key.expression, found) for key in node.keys]
         select = SubSelect(self, found.group)

@@ -215,9 +215,7 @@ def _with_titles(reason: str, graph: KnowledgeGraph) -> str:
     return _IN_BRACKETS.sub(told, reason)
 
 
-_UNIT_NAME = re.compile(
-    r"(?<![\w-])(?:CCY_[A-Z]{3,4}|UNITLESS|[A-Za-z][A-Za-z0-9]*(?:[-_][A-Z0-9a-z]+)*)(?![\w-])"
-)
+_UNIT_NAME = re.compile(r"(?<![\w-])(?:CCY_[A-Z]{3,4}|UNITLESS|[A-Za-z][A-Za-z0-9]*(?:[-_][A-Z0-9a-z]+)*)(?![\w-])")
 
 
 def plain_words(text: str) -> str:

@@ -68,9 +68,7 @@ def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "pages": _integer(about[0]["pages"]),
         "total": total,
         "first": first,
-        "headings": _above(
-            [(n, level, text_of(text)) for n, level, text in headings if n is not None], first
-        ),
+        "headings": _above([(n, level, text_of(text)) for n, level, text in headings if n is not None], first),
         "paragraphs": [paragraphs[number] for number in sorted(paragraphs)],
         "tables": named_tables(list(tables)[:MOST_TABLES], graph),
     }

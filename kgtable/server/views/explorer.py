@@ -171,9 +171,7 @@ class Explorer:
                     self._before.close()
                     self._before = None
                     gc.collect()  # what it read keeps its index open, in cycles
-            result = OPERATIONS[job["op"]](
-                self._graph, job, lambda name, data: emit({"name": name}, _json(data))
-            )
+            result = OPERATIONS[job["op"]](self._graph, job, lambda name, data: emit({"name": name}, _json(data)))
         except KgtableError as error:
             raise Problem(kind_of(error), str(error)) from error
         return {"status": 200}, result if isinstance(result, bytes) else _json(result)

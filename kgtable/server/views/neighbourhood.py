@@ -178,9 +178,7 @@ def search(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     for row in ask(graph, "labels", words=ox.Literal(words)) if words else ():
         label = text_of(row["label"])[:LONGEST_LABEL]
         if row["subject"] is not None:
-            hits.setdefault(
-                row["subject"].value, {"iri": row["subject"].value, "label": label, "kind": "subject"}
-            )
+            hits.setdefault(row["subject"].value, {"iri": row["subject"].value, "label": label, "kind": "subject"})
         elif isinstance(row["node"], ox.NamedNode):
             iri = row["node"].value
             kind = "table" if graph.names.parse_table_iri(iri) else "predicate"

@@ -58,15 +58,9 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Prefixes, example queries and IRIs to complete, for the query editor."""
     predicates = sorted({graph.names.predicate_iri(fact.predicate) for fact in graph.catalogue.facts()})
-    fixed = sorted(
-        {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "predicates")}
-    )
-    classes = sorted(
-        {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "classes")}
-    )
-    units = sorted(
-        {f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units}
-    )
+    fixed = sorted({iri for record in graph.catalogue.tables.values() for iri in _counted(record, "predicates")})
+    classes = sorted({iri for record in graph.catalogue.tables.values() for iri in _counted(record, "classes")})
+    units = sorted({f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units})
     return {
         "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
         "examples": [
@@ -101,9 +95,7 @@ def _predicates(graph: KnowledgeGraph) -> tuple[dict[str, Any], ...]:
     for fact in graph.catalogue.facts():
         grouped.setdefault(fact.predicate, []).append(fact)
     entries = [_predicate(graph, name, facts) for name, facts in grouped.items()]
-    return tuple(
-        sorted(entries, key=lambda entry: (-entry["tables_total"], _counting(entry["name"]), entry["name"]))
-    )
+    return tuple(sorted(entries, key=lambda entry: (-entry["tables_total"], _counting(entry["name"]), entry["name"])))
 
 
 def _counting(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -128,10 +120,7 @@ def _predicate(graph: KnowledgeGraph, name: str, facts: list[ColumnFact]) -> dic
         "label": spellings[0],
         "names": spellings,
         "cells": ranges.total(),
-        "ranges": [
-            {"name": iri.rpartition("#")[2].rpartition("/")[2], "cells": n}
-            for iri, n in ranges.most_common(6)
-        ],
+        "ranges": [{"name": iri.rpartition("#")[2].rpartition("/")[2], "cells": n} for iri, n in ranges.most_common(6)],
         "units": [{"name": unit, "cells": n} for unit, n in units.most_common(12)],
         "tables": ids[:SHOWN_TABLES],
         "tables_total": len(ids),
@@ -231,9 +220,7 @@ def _join_query(graph: KnowledgeGraph, join: Any) -> str:
     """A query for the rows of two tables with the same text in the joined columns."""
     parts = []
     for side, end in (("left", join.left), ("right", join.right)):
-        fact = next(
-            (fact for fact in graph.catalogue.tables[end.table].facts if fact.index == end.column), None
-        )
+        fact = next((fact for fact in graph.catalogue.tables[end.table].facts if fact.index == end.column), None)
         predicate = graph.names.predicate_iri(fact.predicate) if fact is not None else ""
         table = graph.names.table_iri(end.table)
         parts.append(f"  GRAPH <{table}> {{ ?{side} <{predicate}> ?{side}Value }}\n")
@@ -283,9 +270,7 @@ def unit_facts(graph: KnowledgeGraph, iri: str) -> dict[str, Any] | None:
         return None
     columns: dict[str, dict[str, Any]] = {}
     for table, column, cells in _uses(graph).get(unit.name, ()):
-        entry = columns.setdefault(
-            table, {"table": table, "title": _title(graph, table), "columns": [], "cells": 0}
-        )
+        entry = columns.setdefault(table, {"table": table, "title": _title(graph, table), "columns": [], "cells": 0})
         entry["columns"].append(column)
         entry["cells"] += cells
     used = sorted(columns.values(), key=lambda entry: (-entry["cells"], entry["table"]))

@@ -36,9 +36,7 @@ LONGEST_CODE = 3
 """Letters of a unit's code; longer words, such as *minutes*, may be what a column is called."""
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-_IDENTIFIES = re.compile(
-    r"\b(?:no|nr|id|number|code|year|rank|pos|page|note|index|phone|zip)\b|#", re.IGNORECASE
-)
+_IDENTIFIES = re.compile(r"\b(?:no|nr|id|number|code|year|rank|pos|page|note|index|phone|zip)\b|#", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*(?: [A-Za-z'’-]+){0,3}")
 _LINKS = re.compile(r" (?:of|per|in|for|from|to|by|with|at|on) ")
@@ -260,9 +258,7 @@ _FOLLOWING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEGINS = re.compile(r"(?:and|or|but|then|in|for|of|at|by|from|what about|how about)\b", re.IGNORECASE)
-_ASKS = re.compile(
-    r"\b(?:which|who|whose|when|where|why|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE
-)
+_ASKS = re.compile(r"\b(?:which|who|whose|when|where|why|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
 _NAMED_YEAR = re.compile(r"(?<![\w.])(?:FY ?)?(?:19|20)\d\d(?!\w)", re.IGNORECASE)
 
 

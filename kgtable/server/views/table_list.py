@@ -143,9 +143,7 @@ def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
     facets = {name: _counted(_narrowed(records, chosen, but=name), name) for name in _FACETS}
     records = list(_narrowed(records, chosen))
     if job.get("sort"):
-        records.sort(
-            key=lambda record: _SORTS[job["sort"]](graph, record), reverse=bool(job.get("descending"))
-        )
+        records.sort(key=lambda record: _SORTS[job["sort"]](graph, record), reverse=bool(job.get("descending")))
     shown = records[job["offset"] : job["offset"] + job["limit"]]
     return {
         "total": len(records),
@@ -231,9 +229,7 @@ _FACETS: Mapping[str, Callable[[TableRecord], list[str]]] = {
 """The values of a table for each of `LIST_FACETS`."""
 
 
-def _narrowed(
-    records: Iterable[TableRecord], chosen: Mapping[str, str], but: str = ""
-) -> Iterator[TableRecord]:
+def _narrowed(records: Iterable[TableRecord], chosen: Mapping[str, str], but: str = "") -> Iterator[TableRecord]:
     wanted = [(_FACETS[name], value) for name, value in chosen.items() if name != but]
     return (record for record in records if all(value in read(record) for read, value in wanted))
 
@@ -263,9 +259,7 @@ _SORTS: Mapping[str, Callable[[KnowledgeGraph, TableRecord], Any]] = {
 }
 
 
-def _listed(
-    graph: KnowledgeGraph, record: TableRecord, hits: Iterable[tuple[int, int, str]]
-) -> dict[str, Any]:
+def _listed(graph: KnowledgeGraph, record: TableRecord, hits: Iterable[tuple[int, int, str]]) -> dict[str, Any]:
     name = titled(graph, record.id)
     return {
         "id": record.id,

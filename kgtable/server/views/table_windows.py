@@ -46,9 +46,7 @@ CellKey: TypeAlias = tuple[int, Decimal, str]
 
 
 @lru_cache(maxsize=16)
-def row_order(
-    graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str
-) -> tuple[int, ...]:
+def row_order(graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str) -> tuple[int, ...]:
     """The rows of the body in the order of the column `sort`, those alone that hold the text `find`.
 
     Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
@@ -81,9 +79,7 @@ def _aside(graph: KnowledgeGraph, id: str) -> dict[int, str]:
     found = graph.store.query(read_shipped("queries/explorer/aside-rows.rq"), bindings={"table": table})
     assert isinstance(found, ox.QuerySolutions)
     return {
-        int(str(getattr(row["number"], "value", 0))): str(getattr(row["kind"], "value", "")).rpartition("#")[
-            2
-        ]
+        int(str(getattr(row["number"], "value", 0))): str(getattr(row["kind"], "value", "")).rpartition("#")[2]
         for row in found
     }
 
@@ -98,9 +94,7 @@ class StoredColumns:
     def holding(self, text: str) -> Iterator[int]:
         """The rows with a cell that holds a text, whatever its letters' case, in order."""
         wanted = folded(text)
-        return (
-            row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells)
-        )
+        return (row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells))
 
     def keys(self, column: int) -> dict[int, CellKey]:
         """By row, what a cell of the column is sorted by; blank cells have none."""
@@ -275,9 +269,7 @@ def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any
     }
 
 
-def _inferred(
-    graph: KnowledgeGraph, id: str, column: int | None, *, least: float = USED_FROM
-) -> dict[str, Any] | None:
+def _inferred(graph: KnowledgeGraph, id: str, column: int | None, *, least: float = USED_FROM) -> dict[str, Any] | None:
     """The name proposed for a column without a header, or for a table without a title.
 
     None where there is none, or one of a confidence below `least`.
@@ -392,9 +384,7 @@ def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     return {
         **_named(graph, id, record),
         "columns": [_column(graph, frame, record, index) for index in everything],
-        "rows": [
-            {**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()
-        ],
+        "rows": [{**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()],
     }
 
 
@@ -509,9 +499,7 @@ def term_json(value: ObjectTerm) -> dict[str, Any]:
     }
 
 
-def _sources(
-    graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellQuantity
-) -> tuple[str, str]:
+def _sources(graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellQuantity) -> tuple[str, str]:
     """What unit and scale of a number were read from, found by reading the table once more.
 
     Of a large table the head, the first rows and the cell's own are read; where they give another unit or

@@ -128,9 +128,7 @@ def _table(results: dict[str, Any]) -> str:
     if not rows:
         return "<p>The query matches nothing.</p>"
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_term(row.get(name))}</td>" for name in names) + "</tr>\n" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f"<td>{_term(row.get(name))}</td>" for name in names) + "</tr>\n" for row in rows)
     count = f"{len(rows):,} result{'s' if len(rows) != 1 else ''}"
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Results"><table class="results">'

@@ -211,9 +211,7 @@ def source_paths(catalogue: Catalogue, roots: Sequence[Path] = ()) -> list[Path]
                 hint="The graph can only be changed here with every file it was built from; use kgtable build.",
             )
         depth = record.path.count("/")
-        root = (
-            location.parents[depth] if depth and location.as_posix().endswith(f"/{record.path}") else location
-        )
+        root = location.parents[depth] if depth and location.as_posix().endswith(f"/{record.path}") else location
         paths[str(root)] = None
     return [Path(path) for path in paths]
 

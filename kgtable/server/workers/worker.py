@@ -97,9 +97,7 @@ def serve(worker: Worker, connection: socket.socket) -> None:
     """Execute jobs in order until the connection closes."""
     decoder, alarm = Decoder(), _Alarm()
     connection.sendall(messages.encode({"ready": True}))
-    room = memoryview(
-        bytearray(CHUNK)
-    )  # a new buffer of this size each time would cost more than the system call
+    room = memoryview(bytearray(CHUNK))  # a new buffer of this size each time would cost more than the system call
     _wait_at_most(connection, REST_SECONDS)
     while True:
         try:

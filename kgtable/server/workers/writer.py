@@ -198,9 +198,7 @@ def _change_graph(store: ox.Store, job: Head, content: SentContent) -> int:
         store.remove_graph(graph)
     if name is not None:
         store.add_graph(graph)
-    _insert(
-        store, (ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in _quads(job, content))
-    )
+    _insert(store, (ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in _quads(job, content)))
     if not existed:
         return 201
     return 204 if job["op"] == "put" else 200

@@ -111,16 +111,12 @@ def decompose(matcher: NeedMatcher, graph: RelationGraph, base: Mapping[int, flo
                 best = mapping
             if len(mapping) == len(open_needs):
                 break
-    mapped = tuple(
-        MappedNeed(matcher.needs[place], table, match) for place, (_, table, match) in sorted(best.items())
-    )
+    mapped = tuple(MappedNeed(matcher.needs[place], table, match) for place, (_, table, match) in sorted(best.items()))
     unmet = tuple(need for place, need in enumerate(matcher.needs) if place not in best)
     return Decomposition(matcher.needs, mapped, _grouped(mapped, graph), unmet)
 
 
-def _options(
-    place: int, matcher: NeedMatcher, base: Mapping[int, float]
-) -> list[tuple[float, int, NeedMatch]]:
+def _options(place: int, matcher: NeedMatcher, base: Mapping[int, float]) -> list[tuple[float, int, NeedMatch]]:
     found = [
         (match.score + 0.5 * fit, table, match)
         for table, fit in base.items()
@@ -158,12 +154,8 @@ def _grouped(mapped: Sequence[MappedNeed], graph: RelationGraph) -> tuple[SubQue
     groups: dict[tuple[int, ...], list[InformationNeed]] = {}
     for found in mapped:
         groups.setdefault(graph.parts(found.table), []).append(found.need)
-    ordered = sorted(
-        groups.items(), key=lambda item: (not any(need.is_value for need in item[1]), item[1][0].start)
-    )
-    return tuple(
-        SubQuestion(", ".join(need.text for need in needs), tables, tuple(needs)) for tables, needs in ordered
-    )
+    ordered = sorted(groups.items(), key=lambda item: (not any(need.is_value for need in item[1]), item[1][0].start))
+    return tuple(SubQuestion(", ".join(need.text for need in needs), tables, tuple(needs)) for tables, needs in ordered)
 
 
 def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decomposition:
@@ -184,9 +176,7 @@ def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decompositi
     texts = data.get("subquestions")
     if not isinstance(texts, list) or len(texts) != len(parts):
         return decomposition
-    said = tuple(
-        replace(part, text=str(text).strip() or part.text) for part, text in zip(parts, texts, strict=True)
-    )
+    said = tuple(replace(part, text=str(text).strip() or part.text) for part, text in zip(parts, texts, strict=True))
     return replace(decomposition, subquestions=said)
 
 
@@ -324,9 +314,7 @@ class CoverageRetriever(HybridRetriever):
             with clock("gap"):
                 asked = residual_question(query.text, self._described(groups[0]), [gap], self._llm)
                 added = self._add([asked], base, options.residual) if asked else []
-                groups = sorted(
-                    [*groups, *finder.groups(added)], key=lambda group: (-group.score, group.tables)
-                )
+                groups = sorted([*groups, *finder.groups(added)], key=lambda group: (-group.score, group.tables))
         trace |= self._told(decomposition, groups, gap)
         return self._lifted(scored, groups, base)
 
@@ -379,9 +367,7 @@ class CoverageRetriever(HybridRetriever):
             for table in group.tables:
                 best[table] = max(group.score, best.get(table, -1.0))
         least = min(best.values())
-        final = {
-            table: best.get(table, least - 0.5) + OWN_FIT * base.get(table, 0.0) for table in {*best, *base}
-        }
+        final = {table: best.get(table, least - 0.5) + OWN_FIT * base.get(table, 0.0) for table in {*best, *base}}
         if self._options.unions:
             for table in [table for table in final if len(self._graph.parts(table)) > 1]:
                 parts = self._graph.parts(table)
@@ -417,8 +403,7 @@ class CoverageRetriever(HybridRetriever):
             "unmet": tuple(need.text for need in decomposition.unmet),
             "subquestions": tuple(map(shown, decomposition.subquestions)),
             "groups": tuple(
-                f"{', '.join(ids[table] for table in group.tables)}: {group.coverage:.2f}"
-                for group in groups[:3]
+                f"{', '.join(ids[table] for table in group.tables)}: {group.coverage:.2f}" for group in groups[:3]
             ),
             "gap": gap,
         }

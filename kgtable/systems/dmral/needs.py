@@ -32,9 +32,7 @@ LONGEST_PHRASE = 2
 """Words of a need that is no text of the graph, as in DMRAL's code."""
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\w\s]")
-_QUOTED = re.compile(
-    r"[\"“„«`]+\s?([^\"“”„«»`']{1,80}?)\s?[\"”»']+|(?<!\w)['‘]\s?([^'‘’]{1,80}?)\s?['’](?!\w)"
-)
+_QUOTED = re.compile(r"[\"“„«`]+\s?([^\"“”„«»`']{1,80}?)\s?[\"”»']+|(?<!\w)['‘]\s?([^'‘’]{1,80}?)\s?['’](?!\w)")
 
 OF_A_KEY = 0.8
 """How well a reference answers a need for what it refers to: ``Stadium_ID`` for "stadium"."""
@@ -76,9 +74,7 @@ def information_needs(question: str, index: GraphIndex) -> tuple[InformationNeed
         found.append(_need(text, quoted.start(), index, is_value=True))
         taken.append(quoted.span())
     tokens = [
-        token
-        for token in _TOKEN.finditer(question)
-        if not any(start <= token.start() < end for start, end in taken)
+        token for token in _TOKEN.finditer(question) if not any(start <= token.start() < end for start, end in taken)
     ]
     place = 0
     while place < len(tokens):
@@ -165,9 +161,7 @@ class NeedMatcher:
             for text, score in self._texts_of(need):
                 cells = corpus.text_cells.of_one(text)[:2_000]
                 columns = places.cell_column[cells]
-                for column, table in zip(
-                    columns.tolist(), places.column_table[columns].tolist(), strict=True
-                ):
+                for column, table in zip(columns.tolist(), places.column_table[columns].tolist(), strict=True):
                     if score > best.get(table, (0.0, NONE))[0]:
                         best[table] = score, column
             found.append(best)
@@ -396,9 +390,7 @@ class GroupFinder:
 
     def _grow(self, group: TableGroup, keep: Callable[[TableGroup], None]) -> None:
         while len(group.tables) < LARGEST_GROUP:
-            beside = {other for table in group.tables for other in self._graph.joined(table)} - {
-                *group.tables
-            }
+            beside = {other for table in group.tables for other in self._graph.joined(table)} - {*group.tables}
             grown = [self.group([*group.tables, other]) for other in sorted(beside)]
             better = max(grown, key=lambda other: other.score, default=None)
             if better is None or better.score <= group.score:

@@ -153,9 +153,7 @@ class StepwiseSolver:
         lines.append("Tables:\n<<<")
         for id in ids:
             relation = relations_of(evidence.source)[id]
-            lines.append(
-                _data(f"{evidence.alias(id)} ({id}): {' | '.join(c.header for c in relation.columns)}")
-            )
+            lines.append(_data(f"{evidence.alias(id)} ({id}): {' | '.join(c.header for c in relation.columns)}"))
             for row in range(min(ROWS_SHOWN, len(relation))):
                 cells = (relation.text(row, column)[:LONGEST_CELL] for column in range(len(relation.columns)))
                 lines.append("  " + _data(" | ".join(cells)))

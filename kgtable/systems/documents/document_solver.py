@@ -178,18 +178,14 @@ class _Loop:
             except LLMReplyError as error:
                 return self._without_model(error)
         last = self._found[-1].text if self._found else ""
-        return self._final(
-            last, f"The rounds ended ({self._solver.rounds}) before a final answer." if last else ""
-        )
+        return self._final(last, f"The rounds ended ({self._solver.rounds}) before a final answer." if last else "")
 
     def _decompose(self, *, last: bool) -> str:
         tables, passages = self._solver.material(self._evidence.retrieval)
         progress = "\n".join(found.told(number) for number, found in enumerate(self._found, 1))
         if last:
             progress += "\nThis is the last round: give the final answer."
-        return _filled(
-            "decompose", question=self._question, materials=self._shown(tables, passages), progress=progress
-        )
+        return _filled("decompose", question=self._question, materials=self._shown(tables, passages), progress=progress)
 
     def _solve(self, subquery: str) -> SubAnswer:
         retrieval = self._solver.retrieve(subquery, self._evidence)
@@ -202,9 +198,7 @@ class _Loop:
             replied = self._ask("repair", ANSWERS, prompt, replied, _filled("repair", error=_data(fault)))
             rows, fault = self._executed(replied["sql"])
         words, stated = _checked_words(replied, passages)
-        found = SubAnswer(
-            subquery, "", "silent", "", replied["sql"].strip(), rows, fault, tuple(tables), words, stated
-        )
+        found = SubAnswer(subquery, "", "silent", "", replied["sql"].strip(), rows, fault, tuple(tables), words, stated)
         return self._composed(found)
 
     def _composed(self, found: SubAnswer) -> SubAnswer:
@@ -267,22 +261,16 @@ class _Loop:
     def _without_model(self, error: LLMReplyError) -> Answer:
         """The answer without the model's help, where its replies cannot be used."""
         answer = _by_tables(self._evidence, self._solver.keep)
-        return replace(
-            answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use.")
-        )
+        return replace(answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use."))
 
     def _final(self, text: str, note: str) -> Answer:
         cells = [cell for found in self._found for cell in _cells(found, self._evidence)]
         words = [found.words for found in self._found if found.words is not None]
         numbers = [number.value for number in stated_numbers(text)]
-        known = {
-            number.value for found in self._found for number in stated_numbers(f"{found.text} {found.stated}")
-        }
+        known = {number.value for found in self._found for number in stated_numbers(f"{found.text} {found.stated}")}
         in_words = any(plain(text) and plain(text) in plain(cited.words) for cited in words)
         in_cells = any(plain(text) and plain(text) == plain(cell.text) for cell in cells)
-        grounded = bool(text) and (
-            in_words or in_cells or (bool(numbers) and all(n in known for n in numbers))
-        )
+        grounded = bool(text) and (in_words or in_cells or (bool(numbers) and all(n in known for n in numbers)))
         reasons = [note] if note else []
         for found in self._found:
             told = {
@@ -358,9 +346,7 @@ def _passages(passages: list[ScoredPassage]) -> str:
     return _data("\n\n".join(parts)) or "none"
 
 
-def _checked_words(
-    replied: Mapping[str, str], passages: list[ScoredPassage]
-) -> tuple[PassageCitation | None, str]:
+def _checked_words(replied: Mapping[str, str], passages: list[ScoredPassage]) -> tuple[PassageCitation | None, str]:
     """The passage's words that the reply copied, and its text answer; neither where they stand nowhere."""
     words = replied["words"].strip()
     if not replied["text"].strip() or len(words) < 2:
@@ -396,9 +382,7 @@ def _same(one: str, other: str) -> bool:
     """Whether two answers say the same: equal words, or the same numbers with their scales."""
     if plain(one) == plain(other):
         return True
-    numbers = [
-        [number.value * 10 ** (number.power or 0) for number in stated_numbers(text)] for text in (one, other)
-    ]
+    numbers = [[number.value * 10 ** (number.power or 0) for number in stated_numbers(text)] for text in (one, other)]
     return bool(numbers[0]) and numbers[0] == numbers[1]
 
 
@@ -440,9 +424,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material.on_disk("documents")
     options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
     passages = PassageIndex(material.index_path)
-    return DocumentRetriever(
-        retrievers.get("hybrid"), material.index, passages, options.recall, material.triples_of
-    )
+    return DocumentRetriever(retrievers.get("hybrid"), material.index, passages, options.recall, material.triples_of)
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:

@@ -207,9 +207,7 @@ class CodeActions(ABC):
         except ProcessEndedError as error:
             process.release()
             self._process, self._lost = None, True
-            return Observation(
-                f"Error: {error}. Variables and tables of earlier actions are gone.", action=code
-            )
+            return Observation(f"Error: {error}. Variables and tables of earlier actions are gone.", action=code)
         if "error" in reply:
             return Observation(f"Error: {cut(str(reply['error']), 600)}{note}", action=code)
         self._lost = False
@@ -242,9 +240,7 @@ class CodeActions(ABC):
         """The tables as the process takes them."""
 
     @abstractmethod
-    def read_by(
-        self, code: str, reply: Mapping[str, Any]
-    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
         """The columns that the code read by table, the rows (None: all), and whether it counts."""
 
     def _started(self) -> BoundedProcess:
@@ -277,9 +273,7 @@ class CodeActions(ABC):
             values = tuple(filter(None, (result_datum(line) for line in printed.splitlines()[:20])))
         return Observation(text, True, values, cells=cells, cells_read=count, unit=unit, action=code)
 
-    def _cells(
-        self, code: str, reply: Mapping[str, Any]
-    ) -> tuple[tuple[tuple[str, int, int], ...], int, str | None]:
+    def _cells(self, code: str, reply: Mapping[str, Any]) -> tuple[tuple[tuple[str, int, int], ...], int, str | None]:
         """The cells that the code read, how many, and their unit; of code that only goes on with what earlier
         actions made, those that these read."""
         columns, kept, counts = self.read_by(code, reply)
@@ -317,9 +311,7 @@ class SqlActions(CodeActions):
     def handed_over(self) -> list[dict[str, Any]]:
         return [{"alias": table.alias, "arrow": _arrow(table.to_arrow())} for table in self._tables]
 
-    def read_by(
-        self, code: str, reply: Mapping[str, Any]
-    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
         read = reply.get("read") or {}
         tables = {str(name).casefold() for name in read.get("tables", ())}
         names = set(read.get("columns", ()))
@@ -351,9 +343,7 @@ class PythonActions(CodeActions):
     def handed_over(self) -> list[dict[str, Any]]:
         return [table.to_json() for table in self._tables]
 
-    def read_by(
-        self, code: str, reply: Mapping[str, Any]
-    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
         words: set[str] = set()
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -481,6 +471,4 @@ def _common_unit(columns: Sequence[tuple[PlainTable, Sequence[int]]]) -> str | N
 
 
 def _cut_lines(text: str) -> str:
-    return (
-        text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… cut: {LONGEST:,} of {len(text):,} characters"
-    )
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… cut: {LONGEST:,} of {len(text):,} characters"

@@ -310,9 +310,7 @@ class DatabaseShelf:
                 if found.shape == (len(texts), embedder.dimension):
                     return np.asarray(found, dtype=np.float32), 0
         different = list(dict.fromkeys(texts))
-        parts = [
-            embedder.embed(different[start : start + BATCH]) for start in range(0, len(different), BATCH)
-        ]
+        parts = [embedder.embed(different[start : start + BATCH]) for start in range(0, len(different), BATCH)]
         rows = np.concatenate(parts) if parts else np.zeros((0, embedder.dimension), dtype=np.float32)
         places = {text: place for place, text in enumerate(different)}
         vectors = rows[[places[text] for text in texts]]

@@ -45,12 +45,7 @@ def frames(tables: list[dict[str, Any]]) -> dict[str, Any]:
             series: Any = pd.Series(values, index=table["rows"], dtype=object)
             if kind == "number":
                 series = pd.to_numeric(series, errors="coerce")
-                if (
-                    len(series)
-                    and series.notna().all()
-                    and (series % 1 == 0).all()
-                    and series.abs().max() < 2**53
-                ):
+                if len(series) and series.notna().all() and (series % 1 == 0).all() and series.abs().max() < 2**53:
                     series = series.astype("int64")
             elif kind == "date":
                 series = pd.to_datetime(series, errors="coerce")
@@ -107,9 +102,7 @@ def told(value: Any) -> dict[str, Any]:
     return _table(["value"], [[value]], 1)
 
 
-def _table(
-    names: list[str], rows: list[list[Any]], size: int, index: list[Any] | None = None
-) -> dict[str, Any]:
+def _table(names: list[str], rows: list[list[Any]], size: int, index: list[Any] | None = None) -> dict[str, Any]:
     sent: list[list[Any]] = []
     length = 0
     for row in rows:

@@ -125,9 +125,7 @@ class ReactSolver:
         spent = round((time.perf_counter() - started) * 1000, 3)
         return replace(answer, timings_ms={**evidence.retrieval.timings_ms, "answer": spent})
 
-    def prompt(
-        self, evidence: Evidence, shown: Sequence[ShownTable], actions: Actions
-    ) -> tuple[Message, ...]:
+    def prompt(self, evidence: Evidence, shown: Sequence[ShownTable], actions: Actions) -> tuple[Message, ...]:
         """The messages that a run begins with."""
         question = evidence.retrieval.question
         aliases = [evidence.alias(table.table) for table in shown]
@@ -214,9 +212,7 @@ class ReactSolver:
             failure = f"The model gave no answer after {self._steps} actions."
             return SolverRun(None, tuple(steps), tuple(thoughts), tuple(messages), model, failure)
 
-    def _fault(
-        self, text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]
-    ) -> str:
+    def _fault(self, text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]) -> str:
         """Why an answer does not follow from the actions; empty where it does, or says that there is none."""
         if not text.strip():
             return ""
@@ -258,9 +254,7 @@ def _reply(completion: Completion) -> _Reply:
     return _Reply(
         str(data.get("thought", ""))[:LONGEST_ANSWER],
         action or None,
-        None
-        if answer is None or (not str(answer).strip() and action)
-        else str(answer).strip()[:LONGEST_ANSWER],
+        None if answer is None or (not str(answer).strip() and action) else str(answer).strip()[:LONGEST_ANSWER],
     )
 
 
@@ -409,9 +403,7 @@ def _by_program(text: str, step: Observation, evidence: Evidence, tables: Sequen
     """The verdict by a program of the rules that gives what the code gave, where there is one."""
     scores = {found.table: found.score for found in evidence.retrieval.tables}
     relations = relations_of(evidence.source)
-    ranked = answer_by_programs(
-        evidence.retrieval.question, [(relations[id], scores.get(id, 0.0)) for id in tables]
-    )
+    ranked = answer_by_programs(evidence.retrieval.question, [(relations[id], scores.get(id, 0.0)) for id in tables])
     wanted = answer_key(step.values)
     for other in filter(None, (ranked.best, *ranked.alternatives)):
         if answer_key(_values(other.result)) == wanted:

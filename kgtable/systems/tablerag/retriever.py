@@ -85,9 +85,7 @@ def expand_question(
 def _asked(question: str, title: str, prompt: str, llm: LLM) -> list[str]:
     """What the model suggests. Raises `LLMReplyError` where its reply cannot be used."""
     put = question[:READ_UP_TO]
-    text = Template(_read(prompt)).substitute(
-        question=put, title=title or "various subjects", fence=fence(put, title)
-    )
+    text = Template(_read(prompt)).substitute(question=put, title=title or "various subjects", fence=fence(put, title))
     messages = (Message(role="user", content=text),)
     reply = llm.complete(Request(messages, schema=_SCHEMA, stage=STAGES[prompt], max_tokens=400))
     given = (reply.data or {}).get("queries", [])
@@ -174,9 +172,7 @@ class SchemaCellView:
         return shown, _addresses(vocabulary, list(named), cells)
 
 
-def hits(
-    database: EntrySearch, queries: Sequence[tuple[str, Matrix | None]], most: int, cut: float
-) -> list[int]:
+def hits(database: EntrySearch, queries: Sequence[tuple[str, Matrix | None]], most: int, cut: float) -> list[int]:
     """The entries that are among the best `most` of a query, by their best score, ties in their order."""
     found: dict[int, float] = {}
     for text, vector in queries:
@@ -189,9 +185,7 @@ def hits(
     return sorted(found, key=lambda place: (-found[place], place))
 
 
-def _addresses(
-    vocabulary: TableVocabulary, columns: Sequence[int], cells: Sequence[int]
-) -> Iterator[CellAddress]:
+def _addresses(vocabulary: TableVocabulary, columns: Sequence[int], cells: Sequence[int]) -> Iterator[CellAddress]:
     """The cells that were found, then those beside them in the found columns, then the rest of these."""
     entries = [vocabulary.cells[place] for place in cells]
     found = dict.fromkeys((row, entry.column) for entry in entries for row in entry.rows)

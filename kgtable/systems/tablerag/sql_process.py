@@ -113,9 +113,7 @@ def reads_of(connection: Any, statement: str) -> dict[str, Any]:
             return {}
         nodes = list(_nodes(tree))
         tables = [str(node.get("table_name", "")) for node in nodes if node.get("type") == "BASE_TABLE"]
-        columns = {
-            str(node["column_names"][-1]).lower() for node in nodes if node.get("class") == "COLUMN_REF"
-        }
+        columns = {str(node["column_names"][-1]).lower() for node in nodes if node.get("class") == "COLUMN_REF"}
         if any(node.get("class") == "STAR" for node in nodes):
             columns.add("*")
         calls = {str(node.get("function_name", "")).lower() for node in nodes}

@@ -294,9 +294,7 @@ def make_shelf(
     )
 
 
-def _retriever(
-    retrievers: Retrievers, options: SolverOptions, shelf: DatabaseShelf, view: TableShowing
-) -> Retriever:
+def _retriever(retrievers: Retrievers, options: SolverOptions, shelf: DatabaseShelf, view: TableShowing) -> Retriever:
     material = retrievers.material
     if options.base.partition(":")[0] in METHODS:
         raise RetrievalError(f"{options.base} does not pick tables.", hint="Take base=hybrid, bm25 or dense.")

@@ -260,9 +260,7 @@ def make_vocabulary(content: TableContent, budget: int = BUDGET) -> TableVocabul
         for (index, (name, predicate)), found in zip(enumerate(content.columns), counted, strict=True)
     )
     spans = [
-        CellEntry(
-            content.id, entry.column, entry.text, f"{entry.low} to {entry.high}", found.filled, (), True
-        )
+        CellEntry(content.id, entry.column, entry.text, f"{entry.low} to {entry.high}", found.filled, (), True)
         for entry, found in zip(columns, counted, strict=True)
         if entry.type is not ColumnType.TEXT
     ]

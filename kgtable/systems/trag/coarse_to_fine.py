@@ -71,15 +71,11 @@ class TragRetriever:
                 return Retrieval(question, (), (), clock.times, self.name, trace)
             scored = found
         with clock("tables"):
-            nodes, shares = self.ranked_tables(
-                question, None if scored is None else scored.table_logits, trace
-            )
+            nodes, shares = self.ranked_tables(question, None if scored is None else scored.table_logits, trace)
         tables = self._scored_tables(nodes, shares)
         with clock("triples"):
             if scored is None:
-                return Retrieval(
-                    question, tuple(self._whole(tables, k)), tables, clock.times, self.name, trace
-                )
+                return Retrieval(question, tuple(self._whole(tables, k)), tables, clock.times, self.name, trace)
             triples = self._hybrid.triples(replace(scored, table_logits=self._logits(nodes, shares)), k)
         return Retrieval(question, triples, tables, clock.times, self.name, trace)
 

@@ -33,9 +33,7 @@ def hypergraph_iri(names: Namespaces) -> str:
     return f"{names.base}hypergraph"
 
 
-def write_hypergraph(
-    directory: Path | str, *, clusters: int = CLUSTERS, typical: int = TYPICAL
-) -> Generation:
+def write_hypergraph(directory: Path | str, *, clusters: int = CLUSTERS, typical: int = TYPICAL) -> Generation:
     """Cluster the tables of a graph and write the hyperedges to it, as a generation of its own.
 
     Builds that follow keep them up to date. Raises `GraphNotFoundError`, `GraphLockedError`,
@@ -87,9 +85,7 @@ def write_hyperedges(generation: Generation, clusters: int, typical: int) -> Non
             store = ox.Store(str(generation.store_path))
             try:
                 store.remove_graph(graph)
-                store.bulk_extend(
-                    ox.Quad(*triple, graph) for triple in _triples(made.tables, made.hyperedges, names)
-                )
+                store.bulk_extend(ox.Quad(*triple, graph) for triple in _triples(made.tables, made.hyperedges, names))
                 store.flush()
             finally:
                 del store

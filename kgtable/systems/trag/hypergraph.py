@@ -150,9 +150,7 @@ class Hypergraph:
         """The saved hypergraph; None where there is none, or one of other tables or by other features."""
         with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made anew
             saved = json.loads(path.read_text(encoding="utf-8"))
-            labels = {
-                Feature(name): np.array(found, dtype=np.int64) for name, found in saved["labels"].items()
-            }
+            labels = {Feature(name): np.array(found, dtype=np.int64) for name, found in saved["labels"].items()}
             digests = _digests(texts)
             made_of = saved["version"], saved["embedding"], tuple(saved["tables"]), tuple(saved["digests"])
             if made_of == (VERSION, embedding, tuple(tables), digests) and labels.keys() == space.rows.keys():
@@ -200,9 +198,7 @@ def _distinct(rows: FeatureRows, enough: int) -> int:
 
 
 def _digests(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for text in texts
-    )
+    return tuple(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for text in texts)
 
 
 class TableHypergraph:

@@ -163,9 +163,7 @@ class SpacyShape:
     def measure(self, texts: Sequence[str]) -> FloatArray:
         """One row for each text."""
         kept = self._read() if len(texts) > 1 else {}
-        keys = [
-            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
-        ]
+        keys = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
         plain = [without_markers(text).encode("utf-8", "replace").decode() for text in new.values()]
         found = {

@@ -33,9 +33,7 @@ def nearest_tables(rows: FeatureRows, threshold: float, neighbours: int = NEIGHB
         # a part of the rows at a time: common words would fill the matrix of all pairs
         columns = sp.csr_matrix(rows.T)
         parts = [
-            _strongest(
-                sp.csr_matrix(rows[start : start + ROWS_AT_ONCE] @ columns), neighbours, threshold, start
-            )
+            _strongest(sp.csr_matrix(rows[start : start + ROWS_AT_ONCE] @ columns), neighbours, threshold, start)
             for start in range(0, count, ROWS_AT_ONCE)
         ]
         return _both_ways(sp.csr_matrix(sp.vstack(parts)) if parts else sp.csr_matrix((0, 0)))
@@ -60,9 +58,7 @@ def heaviest(weights: sp.csr_matrix, neighbours: int, least: float = 0.0) -> sp.
     return _both_ways(_strongest(weights, neighbours, least))
 
 
-def _strongest(
-    weights: sp.csr_matrix, neighbours: int, least: float = 0.0, first_node: int = 0
-) -> sp.csr_matrix:
+def _strongest(weights: sp.csr_matrix, neighbours: int, least: float = 0.0, first_node: int = 0) -> sp.csr_matrix:
     """The heaviest entries of each row without loops; row 0 is the node `first_node`."""
     entries = sp.coo_matrix(weights)
     kept = (entries.row + first_node != entries.col) & (entries.data > 0) & (entries.data >= least)

@@ -132,13 +132,9 @@ class Look(Enum):
 
 
 _DASHES = re.compile(r"[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?\s?%?")
-_YEAR = re.compile(
-    r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡¹²³⁴-⁹]+|[AEPF]))?", re.ASCII
-)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡¹²³⁴-⁹]+|[AEPF]))?", re.ASCII)
 _UNIT_LIKE = re.compile(r"[^\W\d_]{2}|[^\w\s()\[\].,*†‡]|\b[gtmlkWV]\b")
-_YEAR_AND_UNIT = re.compile(
-    r"(?:FY\s?)?(?P<year>(?:19|20)\d\d)(?:[-/–]\d{2,4})?\s*,?\s*(?P<unit>[^\d\s].*)", re.DOTALL
-)
+_YEAR_AND_UNIT = re.compile(r"(?:FY\s?)?(?P<year>(?:19|20)\d\d)(?:[-/–]\d{2,4})?\s*,?\s*(?P<unit>[^\d\s].*)", re.DOTALL)
 _DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _THOUSANDS = re.compile(r"\D+000s?\D*")
 _STYLE = NumberStyle(ranges=False, numbered_marks=True)
@@ -255,9 +251,7 @@ def profile_rows(rows: Sequence[Row], width: int) -> Profile:
                 years[column] += 1
             elif kind not in (Look.EMPTY, Look.MISSING):
                 others[column] += 1
-    numeric = frozenset(
-        column for column in range(width) if 0 < numbers[column] + years[column] >= others[column]
-    )
+    numeric = frozenset(column for column in range(width) if 0 < numbers[column] + years[column] >= others[column])
     return Profile(numeric, frozenset(column for column in numeric if years[column] > numbers[column]))
 
 
@@ -304,9 +298,7 @@ def shape_votes(row: Row, below: Sequence[Row], profile: Profile) -> tuple[int, 
         return 0, 0
     header = body = 0
     for column in columns:
-        texts = [
-            line[column] for line in below[:SHAPE_ROWS] if column < len(line) and not blank(line[column])
-        ]
+        texts = [line[column] for line in below[:SHAPE_ROWS] if column < len(line) and not blank(line[column])]
         counts = Counter(map(shape_of, texts))
         shape, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
         if count * 5 < len(texts) * 4 or not (shape == Look.DATE.value or "9" in shape):

@@ -94,9 +94,7 @@ def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None
     for row in found.header:
         for column, text in enumerate(rows[row][: grid.width]):
             names[column] = names[column] or text.strip()
-    sample = [
-        row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if not all(map(blank, row))
-    ]
+    sample = [row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if not all(map(blank, row))]
     if label_column is None:
         label_column = find_label_column(sample, grid.width, names)
     columns = make_columns(rows, found, grid.width, label_column, grid.merged)
@@ -213,9 +211,7 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
     header = structure.header if decision.header is None else decision.header
     start = structure.body_start if decision.header is None else max(header, default=-1) + 1
     _check_rows_left(grid, structure, decision, start)
-    titles = (
-        structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
-    )
+    titles = structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
     units = frozenset(row for row in header if len(header) > 1 and is_unit_row(grid.head[row]))
     found = HeaderRows(titles, header, units, start)
     structure = _with_columns(grid, found)

@@ -51,9 +51,7 @@ class Groups:
     totals: Totals = field(default_factory=Totals)
 
 
-def find_groups(
-    grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_column: int, profile: Profile
-) -> Groups:
+def find_groups(grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_column: int, profile: Profile) -> Groups:
     """The groups among the body rows (footnotes left out), given by grid row in order.
 
     A row heads others if it has a label and no values, if the following rows are indented or start
@@ -196,11 +194,7 @@ def _lower_parts_of_totals(
     """Set in the rows that a total above them is the sum of, in place."""
     indexes = list(body)
     for position, index in enumerate(indexes):
-        if (
-            index not in values
-            or index in totals.first
-            or not is_named_total(label_of(body[index], label_column))
-        ):
+        if index not in values or index in totals.first or not is_named_total(label_of(body[index], label_column)):
             continue
         below: list[int] = []
         for after in indexes[position + 1 : position + 1 + LONGEST_SUM]:

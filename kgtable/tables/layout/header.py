@@ -100,9 +100,7 @@ def is_unit_row(row: Row) -> bool:
 def _has_units_below(rows: Sequence[Row], index: int, first: int) -> bool:
     """Whether a lower header row has a name over the labels and sure units over all columns else."""
     columns = [column for column in filled(rows[index]) if column]
-    return (
-        index > first and bool(columns) and all(is_money_or_scale(rows[index][column]) for column in columns)
-    )
+    return index > first and bool(columns) and all(is_money_or_scale(rows[index][column]) for column in columns)
 
 
 def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
@@ -175,21 +173,15 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
 def _has_years_with_units(row: Row, below: Sequence[Row], profile: Profile) -> bool:
     """Whether all cells above numbers are years with a unit ("2024 EUR"), of which the rows below have few."""
     columns = [column for column in filled(row) if column in profile.numeric and column]
-    if not columns or not all(
-        look(row[column]) is Look.YEAR or year_with_unit(row[column]) for column in columns
-    ):
+    if not columns or not all(look(row[column]) is Look.YEAR or year_with_unit(row[column]) for column in columns):
         return False
-    texts = [
-        line[column] for line in below for column in columns if column < len(line) and not blank(line[column])
-    ]
+    texts = [line[column] for line in below for column in columns if column < len(line) and not blank(line[column])]
     return sum(year_with_unit(text) is not None for text in texts) * 2 < len(texts)
 
 
 def _is_numbering(row: Row) -> bool:
     """Whether the whole numbers of a row are those of columns numbered through, in whatever order."""
-    numbers = [
-        int(text) for cell in row if (text := cell.strip()).isascii() and text.isdigit() and len(text) < 4
-    ]
+    numbers = [int(text) for cell in row if (text := cell.strip()).isascii() and text.isdigit() and len(text) < 4]
     if len(numbers) < FEWEST_NUMBERED or len(set(numbers)) < len(numbers):
         return False
     return max(numbers) - min(numbers) < 1.5 * len(numbers)
@@ -226,9 +218,7 @@ def _whole_number(text: str) -> float | None:
 
 def _end_of_header(rows: Sequence[Row], first: int, end: int, profile: Profile, width: int) -> int:
     """The row after the last header row, at least `end`."""
-    while end < min(len(rows), first + DEEPEST_HEADER) and _continues_header(
-        rows, first, end, profile, width
-    ):
+    while end < min(len(rows), first + DEEPEST_HEADER) and _continues_header(rows, first, end, profile, width):
         end += 1
     return end
 
@@ -313,9 +303,7 @@ def spread_header(
         elif below:
             named_below = {column for lower in below for column in filled(lower) if column < width}
             _spread(texts, named_below | own, bounds, below)
-        bounds |= {
-            column for column in range(1, width) if column in own and texts[column] != texts[column - 1]
-        }
+        bounds |= {column for column in range(1, width) if column in own and texts[column] != texts[column - 1]}
         levels[row] = tuple(texts)
     return levels
 

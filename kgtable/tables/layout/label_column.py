@@ -41,9 +41,7 @@ def without_margin(grid: Grid, margin: int) -> Grid:
         ),
         formats=_shifted(grid.formats, margin),
         indents=_shifted(grid.indents, margin),
-        header_cells=frozenset(
-            (row, column - margin) for row, column in grid.header_cells if column >= margin
-        ),
+        header_cells=frozenset((row, column - margin) for row, column in grid.header_cells if column >= margin),
     )
 
 
@@ -57,9 +55,7 @@ def with_margin(structure: Structure, margin: int) -> Structure:
 
 
 def _shifted(items: Mapping[Position, _Item], margin: int) -> Mapping[Position, _Item]:
-    return MappingProxyType(
-        {(row, column - margin): item for (row, column), item in items.items() if column >= margin}
-    )
+    return MappingProxyType({(row, column - margin): item for (row, column), item in items.items() if column >= margin})
 
 
 ALIKE = 0.7
@@ -79,9 +75,7 @@ _NAMING = re.compile(
     r"|city|song|film|episode|candidate|company|model|station|author|winner|party|opponents?)s?\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-_RUNNING = re.compile(
-    r"[#=T]?\s*\d{1,6}(?:\.0)?[.):=]?(?:st|nd|rd|th)?\s*(?:\(\d+\)|\[\w+\]|[*†‡])?", re.ASCII
-)
+_RUNNING = re.compile(r"[#=T]?\s*\d{1,6}(?:\.0)?[.):=]?(?:st|nd|rd|th)?\s*(?:\(\d+\)|\[\w+\]|[*†‡])?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,18}(?:\.0)?", re.ASCII)
 
 

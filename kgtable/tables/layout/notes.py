@@ -37,9 +37,7 @@ _OF_WHICH = re.compile(
     r"\W*(?:of which|of that|thereof|hereof|included above|davon|darunter|dont|di cui|waarvan|de los cuales|heraf)\b",
     re.IGNORECASE,
 )
-_MARK = re.compile(
-    rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$|(?<=[\w)] )(?:\d{{1,2}}|[a-z])\)$"
-)
+_MARK = re.compile(rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$|(?<=[\w)] )(?:\d{{1,2}}|[a-z])\)$")
 _LETTERS_BEHIND = re.compile(r"(?<=\d)[A-Za-z]{1,2}$|(?<=\d )[A-Za-z]{1,2}$")
 _CLOSING_WORD = re.compile(
     r"\s*(?:contact|e-?mail|url|licen[cs]e|retrieved|accessed|downloaded|published|prepared by|compiled by|author)s?:",
@@ -71,9 +69,7 @@ def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
     below_blank = _below_last_blank(body, single)
     for index in reversed(indexes[1:]):
         text = single.get(index)
-        if text is None or not (
-            _is_note(text) or index in below_blank or _explains(text, body, single, bool(found))
-        ):
+        if text is None or not (_is_note(text) or index in below_blank or _explains(text, body, single, bool(found))):
             break
         found.add(index)
     for index, text in single.items():
@@ -133,9 +129,7 @@ def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int
     above = {tuple(map(str.strip, grid.head[row])) for row in header if len(filled(grid.head[row])) > 1}
     texts = {row[0] for row in above if row[0]}
     return frozenset(
-        index
-        for index, row in body.items()
-        if row and row[0].strip() in texts and tuple(map(str.strip, row)) in above
+        index for index, row in body.items() if row and row[0].strip() in texts and tuple(map(str.strip, row)) in above
     )
 
 
@@ -144,9 +138,7 @@ def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
     return frozenset(
         index
         for index, row in body.items()
-        if label_column < len(row)
-        and _OF_WHICH.match(row[label_column])
-        and len(row[label_column]) <= LONGEST_LABEL
+        if label_column < len(row) and _OF_WHICH.match(row[label_column]) and len(row[label_column]) <= LONGEST_LABEL
     )
 
 
@@ -171,9 +163,7 @@ def find_notes_beside(grid: Grid, header: Collection[int], body_start: int) -> d
     return found
 
 
-def _texts_at_right(
-    grid: Grid, header: Collection[int], body_start: int
-) -> dict[int, tuple[list[str], list[str]]]:
+def _texts_at_right(grid: Grid, header: Collection[int], body_start: int) -> dict[int, tuple[list[str], list[str]]]:
     """The columns with either one text in the header or few in the body, with these."""
     texts: dict[int, tuple[list[str], list[str]]] = {column: ([], []) for column in range(2, grid.width)}
     for index, row in enumerate(grid.head):

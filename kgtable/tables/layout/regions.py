@@ -243,10 +243,7 @@ def _is_worded(row: Row) -> bool:
     return (
         len(columns) > 1
         and columns[0] == 0
-        and all(
-            look(row[column]) in (Look.TEXT, Look.UNIT) and len(row[column]) <= LONGEST_NAME
-            for column in columns
-        )
+        and all(look(row[column]) in (Look.TEXT, Look.UNIT) and len(row[column]) <= LONGEST_NAME for column in columns)
     )
 
 
@@ -318,9 +315,7 @@ def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:
         rows=rows,
         width=max(map(len, rows)),
         context=context,
-        merged=tuple(
-            a for a in grid.merged if area.top <= a.top <= area.bottom and area.left <= a.left <= area.right
-        ),
+        merged=tuple(a for a in grid.merged if area.top <= a.top <= area.bottom and area.left <= a.left <= area.right),
         formats=_within(grid.formats, area),
         indents=_within(grid.indents, area),
         header_cells=frozenset(place for place in grid.header_cells if _inside(place, area)),

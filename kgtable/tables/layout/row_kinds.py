@@ -73,9 +73,7 @@ def cell_of(row: Row, column: int) -> str:
     return row[column] if column < len(row) else ""
 
 
-def _kind(
-    grid: Grid, found: HeaderRows, index: int, row: Row, label_column: int, profile: Profile
-) -> RowKind:
+def _kind(grid: Grid, found: HeaderRows, index: int, row: Row, label_column: int, profile: Profile) -> RowKind:
     columns = filled(row)
     if not columns:
         return RowKind.BLANK
@@ -103,9 +101,7 @@ def _repeats(row: Row, header: Row, columns: list[int], label_column: int) -> bo
     return bool(columns) and same and cell_of(header, label_column).strip() != row[label_column].strip()
 
 
-def _kind_of_single(
-    grid: Grid, index: int, row: Row, column: int, label_column: int, profile: Profile
-) -> RowKind:
+def _kind_of_single(grid: Grid, index: int, row: Row, column: int, label_column: int, profile: Profile) -> RowKind:
     kind = look(row[column])
     if any(area.top == index and area.left == column and area.right > column for area in grid.merged):
         return RowKind.HEADING
@@ -120,17 +116,13 @@ def _kind_of_single(
     return RowKind.UNITS if is_money_or_scale(row[column]) else RowKind.HEADING
 
 
-def _take_back_gaps(
-    body: Mapping[int, Row], kinds: dict[int, RowKind], label_column: int, profile: Profile
-) -> None:
+def _take_back_gaps(body: Mapping[int, Row], kinds: dict[int, RowKind], label_column: int, profile: Profile) -> None:
     """Take a heading back, in place, that is rather a row whose values are missing.
 
     That is one where the order of the labels has it, or the only one of a table of texts; a colon,
     capitals or the first place in the body say that it is a heading all the same.
     """
-    headings = [
-        index for index, kind in kinds.items() if kind is RowKind.HEADING and len(filled(body[index])) == 1
-    ]
+    headings = [index for index, kind in kinds.items() if kind is RowKind.HEADING and len(filled(body[index])) == 1]
     if not headings:
         return
     rows = [index for index, kind in kinds.items() if kind is not RowKind.BLANK]
@@ -313,9 +305,7 @@ def _sums_from(
         return None
     plain, signed = [Decimal(0)] * len(columns), [Decimal(0)] * len(columns)
     deducted = False
-    for count, position in enumerate(
-        range(len(open_rows) - 1, max(-1, len(open_rows) - 1 - LONGEST_SUM), -1), 1
-    ):
+    for count, position in enumerate(range(len(open_rows) - 1, max(-1, len(open_rows) - 1 - LONGEST_SUM), -1), 1):
         row = open_rows[position]
         if row not in amounts:
             amounts[row] = [_amount(cell_of(rows[row], column)) for column in columns]
@@ -336,10 +326,7 @@ def _sums_up_all(
     """The first position, 0, where the amounts are the sums of two rows or more: all that stand above."""
     if not 1 < len(above) <= LONGEST_SUM:
         return None
-    sums = [
-        sum((_amount(cell_of(rows[row], column)) or Decimal(0) for row in above), Decimal(0))
-        for column in columns
-    ]
+    sums = [sum((_amount(cell_of(rows[row], column)) or Decimal(0) for row in above), Decimal(0)) for column in columns]
     return 0 if _agree(here, sums) else None
 
 

@@ -288,9 +288,7 @@ if hasattr(os, "register_at_fork"):
 def grid_head(grid: Grid) -> dict[str, Any]:
     """All of a grid but its rows, as JSON values."""
     codes: dict[str, int] = {}
-    formats = [
-        part for (r, c), code in grid.formats.items() for part in (r, c, codes.setdefault(code, len(codes)))
-    ]
+    formats = [part for (r, c), code in grid.formats.items() for part in (r, c, codes.setdefault(code, len(codes)))]
     return {
         "id": grid.id,
         "source": asdict(grid.source),

@@ -400,15 +400,11 @@ def _dialect(file: TableFile, text: str) -> TextDialect:
     whole = len(text) <= SAMPLE
     dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=DELIMITED.get(file.suffix, ","))
     if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
-        raise NoTableError(
-            "the text has no columns.", path=file.relative, hint="Name it .csv if it is a table."
-        )
+        raise NoTableError("the text has no columns.", path=file.relative, hint="Name it .csv if it is a table.")
     return dialect
 
 
-def _mend_quotes(
-    file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error
-) -> tuple[TextDialect, Notice]:
+def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:
     """The dialect that suits misplaced quotes, and a notice of the first row that has one."""
     row = _sound_rows(text, replace(dialect, strict=True))
     if "field larger" in str(error):

@@ -91,9 +91,7 @@ def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
     kind = describe_content(first[:32])
     if kind is not None and b"\0" in first[:4096]:
         raise BinaryContentError(f"the content is {kind}, not text")
-    codec = next((name for mark, name in _MARKS if first.startswith(mark)), None) or _utf16_without_mark(
-        first
-    )
+    codec = next((name for mark, name in _MARKS if first.startswith(mark)), None) or _utf16_without_mark(first)
     trial = _Trial(codec or "utf-8")
     for chunk in _with_first(first, stream):
         trial.feed(chunk)

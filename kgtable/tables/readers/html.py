@@ -266,9 +266,7 @@ def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
         replace(grid, source=replace(source, number=n), notices=() if n else notices)
         for n, grid in enumerate(page.grids)
     )
-    return ReadContent(
-        tuple(grids), page_text(root, page.elements, page.title), () if page.grids else notices
-    )
+    return ReadContent(tuple(grids), page_text(root, page.elements, page.title), () if page.grids else notices)
 
 
 def _notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
@@ -427,9 +425,7 @@ class _Layout:
             height = _number(cell.get("rowspan"), 1) or rows_left
             height = min(height, rows_left, _MOST_ROWS_SPANNED)
             texts[column] = visible_text(cell)
-            self._note_cell(
-                cell, Area(top, column, top + height - 1, column + width - 1), in_head, texts[column]
-            )
+            self._note_cell(cell, Area(top, column, top + height - 1, column + width - 1), in_head, texts[column])
             if height > 1:
                 spanning.update(dict.fromkeys(range(column, column + width), height - 1))
             column += width

@@ -53,13 +53,9 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     repeated: set[str] = set()
     try:
         document = _parser(repeated)(text)
-        tables = [
-            table for table in _tables(document, partial(check_extent, file, limits)) if any(table.rows)
-        ]
+        tables = [table for table in _tables(document, partial(check_extent, file, limits)) if any(table.rows)]
     except (RecursionError, _NestingError) as error:
-        raise UnreadableTableError(
-            "it is nested too deeply.", path=file.relative, hint=_NO_RECORDS
-        ) from error
+        raise UnreadableTableError("it is nested too deeply.", path=file.relative, hint=_NO_RECORDS) from error
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and "\n" in text[: error.pos]:
             return [_read_lines(file, encoding, limits)]
@@ -68,9 +64,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     if not tables:
         raise NoTableError("the JSON holds no records.", path=file.relative, hint=_NO_RECORDS)
     notices = (*encoding_notices(file, encoding), *_repeated_notice(file, repeated))
-    grids = [
-        _grid(file, encoding, tuple(table.rows), max(map(len, table.rows)), table.keys) for table in tables
-    ]
+    grids = [_grid(file, encoding, tuple(table.rows), max(map(len, table.rows)), table.keys) for table in tables]
     return [
         replace(
             grid,
@@ -297,9 +291,7 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
         raise kind("no line holds a JSON record.", path=file.relative, hint=_NO_RECORDS)
     check_extent(file, limits, height, width, filled)
     rows = RecordRows(file, encoding, paths)
-    large = (
-        file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
-    )
+    large = file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
     notices = [*encoding_notices(file, encoding), *_repeated_notice(file, repeated)]
     if faults:
         message = "1 line holds no JSON record and was passed over: line " + str(faults[0])
@@ -334,9 +326,7 @@ def _repeated_notice(file: TableFile, repeated: set[str]) -> tuple[Notice, ...]:
     return (Notice("record", f"keys repeat within an object; the last value counts: {names}", file.relative),)
 
 
-def _grid(
-    file: TableFile, encoding: Encoding, rows: tuple[Row, ...] | RecordRows, width: int, keys: int
-) -> Grid:
+def _grid(file: TableFile, encoding: Encoding, rows: tuple[Row, ...] | RecordRows, width: int, keys: int) -> Grid:
     source = Source(file.relative, media_type=file.media_type, encoding=encoding.codec)
     header = frozenset((0, column) for column in range(keys))
     return Grid(file.id, source, rows, width, header_cells=header)

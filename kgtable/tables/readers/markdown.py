@@ -48,8 +48,7 @@ def read_markdown(file: TableFile, limits: ReadLimits) -> ReadContent:
         for number, table in enumerate(document.tables)
     )
     places = tuple(
-        TextPlace(at, caption=table.context.caption)
-        for at, table in zip(document.places, document.tables, strict=True)
+        TextPlace(at, caption=table.context.caption) for at, table in zip(document.places, document.tables, strict=True)
     )
     title = next((paragraph.text for paragraph in document.text if paragraph.level == 1), "")
     text = DocumentText(tuple(document.text), places, title)

@@ -136,9 +136,7 @@ def clock_text(value: str) -> str:
     match = _TIME.fullmatch(value)
     if match is None:
         return ""
-    days, hours, minutes, seconds = (
-        int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds")
-    )
+    days, hours, minutes, seconds = (int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds"))
     minutes, seconds = minutes + seconds // 60, seconds % 60
     hours, minutes = 24 * days + hours + minutes // 60, minutes % 60
     part = (match["part"] or "").rstrip("0")

@@ -90,9 +90,7 @@ def parse_part(archive: zipfile.ZipFile, name: str, file: TableFile) -> etree._E
     try:
         return etree.fromstring(archive.read(info), parser)
     except etree.XMLSyntaxError as error:
-        raise UnreadableTableError(
-            f"its part {name} is damaged.", path=file.relative, hint=SAVE_ANEW
-        ) from error
+        raise UnreadableTableError(f"its part {name} is damaged.", path=file.relative, hint=SAVE_ANEW) from error
 
 
 def _styles(root: etree._Element | None) -> dict[str, tuple[str, str | None, int]]:
@@ -151,9 +149,7 @@ class _WordDocument:
         pages = self.page if self.breaks else None
         if pages is None:
             self.paragraphs = [Paragraph(p.text, None, p.level) for p in self.paragraphs]
-        places = tuple(
-            TextPlace(at, page if pages else None, self._caption(at)) for _, at, page in self.tables
-        )
+        places = tuple(TextPlace(at, page if pages else None, self._caption(at)) for _, at, page in self.tables)
         text = DocumentText(tuple(self.paragraphs), places, self.title, pages)
         grids = (self._grid(table, number, text) for number, (table, _, _) in enumerate(self.tables))
         return ReadContent(tuple(grids), text)
@@ -174,12 +170,8 @@ class _WordDocument:
             tuple(table.rows),
             width,
             context=context_at(text, number),
-            merged=tuple(
-                area for area in table.merged.values() if (area.top, area.left) != (area.bottom, area.right)
-            ),
-            header_cells=frozenset(
-                (row, column) for row in range(table.header_rows) for column in range(width)
-            ),
+            merged=tuple(area for area in table.merged.values() if (area.top, area.left) != (area.bottom, area.right)),
+            header_cells=frozenset((row, column) for row in range(table.header_rows) for column in range(width)),
         )
 
     def _add_paragraph(self, element: etree._Element) -> None:
@@ -257,11 +249,7 @@ class _WordDocument:
             column = 0 if skipped is None else max(_number(skipped.get(f"{W}val"), 0), 0)
             self._check(number, cells, column)
             texts: dict[int, str] = {}
-            if (
-                properties is not None
-                and properties.find(f"{W}tblHeader") is not None
-                and table.header_rows == number
-            ):
+            if properties is not None and properties.find(f"{W}tblHeader") is not None and table.header_rows == number:
                 table.header_rows += 1
             for cell in _children(row, f"{W}tc"):
                 span = cell.find(f"{W}tcPr/{W}gridSpan")
@@ -319,9 +307,7 @@ def _outer(table: etree._Element) -> etree._Element | None:
 
 
 def _cell_text(cell: etree._Element) -> str:
-    return "\n".join(text for p in _children(cell, f"{W}p") if (text := paragraph_text(p).strip(" "))).strip(
-        "\n "
-    )
+    return "\n".join(text for p in _children(cell, f"{W}p") if (text := paragraph_text(p).strip(" "))).strip("\n ")
 
 
 def paragraph_text(paragraph: etree._Element) -> str:

@@ -152,9 +152,7 @@ def _texts(column: pa.Array) -> list[str]:
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         values = column.to_numpy(zero_copy_only=False)
         empty = column.is_null().to_pylist()
-        return [
-            "" if gone else _float_text(float(str(value))) for value, gone in zip(values, empty, strict=True)
-        ]
+        return ["" if gone else _float_text(float(str(value))) for value, gone in zip(values, empty, strict=True)]
     if pa.types.is_float64(kind):
         return ["" if value is None else _float_text(value) for value in column.to_pylist()]
     try:

@@ -309,9 +309,7 @@ class _Assembly:
 
     def content(self, file: TableFile, pages: int, title: str, notices: tuple[Notice, ...]) -> ReadContent:
         """Tables with what surrounds them, and the text."""
-        ranks = {
-            size: rank for rank, size in enumerate(sorted({s for s in self.sizes if s}, reverse=True), 1)
-        }
+        ranks = {size: rank for rank, size in enumerate(sorted({s for s in self.sizes if s}, reverse=True), 1)}
         paragraphs = tuple(
             replace(paragraph, level=min(ranks[size], 9) if size else 0)
             for paragraph, size in zip(self.paragraphs, self.sizes, strict=True)
@@ -352,9 +350,7 @@ def _goes_on(first: PdfTable, second: PdfTable) -> bool:
             and abs(first.box[0] - second.box[0]) < 6
             and abs(first.box[2] - second.box[2]) < 6
         )
-    return (
-        _matching(first.edges, second.edges) is not None or _matching(second.edges, first.edges) is not None
-    )
+    return _matching(first.edges, second.edges) is not None or _matching(second.edges, first.edges) is not None
 
 
 def _matching(edges: Sequence[float], others: Sequence[float]) -> list[int] | None:
@@ -384,16 +380,12 @@ def _join(first: PdfTable, second: PdfTable) -> None:
         narrow.edges = wide.edges
     repeated = 0
     for above, again in zip(first.rows, second.rows, strict=False):
-        if [furniture_key(cell) for cell in above] != [
-            furniture_key(cell) for cell in again
-        ] or above != again:
+        if [furniture_key(cell) for cell in above] != [furniture_key(cell) for cell in again] or above != again:
             break
         repeated += 1
     if repeated == len(second.rows):
         repeated = 0
     shift = len(first.rows) - repeated
-    first.merged += [
-        Area(a.top + shift, a.left, a.bottom + shift, a.right) for a in second.merged if a.top >= repeated
-    ]
+    first.merged += [Area(a.top + shift, a.left, a.bottom + shift, a.right) for a in second.merged if a.top >= repeated]
     first.rows += second.rows[repeated:]
     first.edges, first.box = second.edges, (second.box[0], second.box[1], second.box[2], second.box[3])

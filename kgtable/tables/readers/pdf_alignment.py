@@ -11,9 +11,7 @@ from statistics import median
 from kgtable.tables.model import Area, Row
 from kgtable.tables.readers.pdf_lines import Line, PdfTable, Rule
 
-_FIGURE = re.compile(
-    r"[(\-−–+]?\s?[$€£¥]?\s?[(\-−–]?[\d.,]+\)?\s?%?[a-z*†‡]?|[-–—]|n/?a|n/?m|nil", re.IGNORECASE
-)
+_FIGURE = re.compile(r"[(\-−–+]?\s?[$€£¥]?\s?[(\-−–]?[\d.,]+\)?\s?%?[a-z*†‡]?|[-–—]|n/?a|n/?m|nil", re.IGNORECASE)
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*(?P<pages>\d{1,4}(?:,\s\d{1,4})*)(?=\s*$|\s+[^\W\d_])")
 """Dots that lead from a name to its pages, at the end of a line of contents or of an index, or of a column of one."""
 _LONGEST_ENTRY = 1_000
@@ -38,9 +36,7 @@ def rows_above(text: list[Line], lines: list[Line], table: PdfTable, rules: Sequ
     as_far = abs(lines[0].top - line.top - median(steps)) < 0.06 * median(steps) + 0.2
     before = line.top - text[-2].top if len(text) > 1 else 3 * median(steps)
     as_printed = abs(line.size - lines[0].size) < 0.2 and line.bold == lines[0].bold
-    begins = abs(line.left - table.edges[0]) < 2 and line.right < table.box[0] + 0.6 * (
-        table.box[2] - table.box[0]
-    )
+    begins = abs(line.left - table.edges[0]) < 2 and line.right < table.box[0] + 0.6 * (table.box[2] - table.box[0])
     return int(as_far and as_printed and begins and before > 1.05 * median(steps) and len(line.words) <= 6)
 
 
@@ -70,9 +66,7 @@ def _ruled_off(rules: Sequence[Rule], table: PdfTable, top: float, bottom: float
     left, right = table.box[0], table.box[2]
     there = [rule for rule in rules if top <= rule.height <= bottom and rule.left > left - 40]
     covered = sum(max(min(rule.right, right) - max(rule.left, left), 0) for rule in there)
-    return covered >= 0.7 * (right - left) and max(rule.right for rule in there) < right + 0.5 * (
-        right - left
-    )
+    return covered >= 0.7 * (right - left) and max(rule.right for rule in there) < right + 0.5 * (right - left)
 
 
 def rows_in_columns(lines: Sequence[Line], table: PdfTable) -> list[Row] | None:
@@ -177,9 +171,7 @@ def aligned(lines: list[Line], page: int) -> PdfTable | None:
         row = [""] * len(columns)
         for part in parts:
             covered = [
-                i
-                for i, (left, right) in enumerate(columns)
-                if min(part.right, right) - max(part.left, left) > 0
+                i for i, (left, right) in enumerate(columns) if min(part.right, right) - max(part.left, left) > 0
             ]
             at = (
                 covered[0]
@@ -239,9 +231,7 @@ def _is_tabular(cells: list[list[str]], several: Sequence[Sequence[Line]]) -> bo
     return len(several) >= 3 and not (len(cells) == 2 and listed)
 
 
-def _unwrapped(
-    rows: list[list[str]], merged: list[Area], lines: list[Line]
-) -> tuple[list[list[str]], list[Area]]:
+def _unwrapped(rows: list[list[str]], merged: list[Area], lines: list[Line]) -> tuple[list[list[str]], list[Area]]:
     """Rows that are printed over several lines as one: lines closer to each other than rows are."""
     steps = [b.top - a.top for a, b in pairwise(lines)]
     usual = median(steps) if steps else 0.0

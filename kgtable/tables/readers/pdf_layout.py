@@ -24,9 +24,7 @@ from kgtable.tables.readers.pdf_alignment import (
 )
 from kgtable.tables.readers.pdf_lines import Line, PdfTable, Rule, Word, lines_of
 
-_NUMBERED = re.compile(
-    r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|Appendix [A-Z]|Chapter \d+)\s+\S"
-)
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|Appendix [A-Z]|Chapter \d+)\s+\S")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 
 
@@ -52,11 +50,7 @@ def page_blocks(page: dict[str, Any], number: int, furniture: frozenset[str]) ->
     """
     words = [Word(*word) for word in page["words"] if word[0].strip()]
     height = page["height"]
-    kept = [
-        line
-        for line in lines_of(words)
-        if not (in_margin(line, height) and furniture_key(line.text) in furniture)
-    ]
+    kept = [line for line in lines_of(words) if not (in_margin(line, height) and furniture_key(line.text) in furniture)]
     words = [word for line in kept for word in line.words]
     ruled = [table for item in page["tables"] if (table := _ruled(item, number)) is not None]
     tables = _outermost(ruled)
@@ -267,8 +261,6 @@ def mark_headings(blocks: Sequence[TextBlock]) -> None:
         size = block.lines[0].size
         large = size >= 1.12 * body
         bold = all(line.bold for line in block.lines) and not _ENDS.search(text.rstrip(":"))
-        numbered = (
-            _NUMBERED.match(text) and len(block.lines) == 1 and len(text) < 90 and not _ENDS.search(text)
-        )
+        numbered = _NUMBERED.match(text) and len(block.lines) == 1 and len(text) < 90 and not _ENDS.search(text)
         if large or ((bold or numbered) and size >= 0.95 * body):
             block.heading = round(size * 2) / 2 + (0.2 if bold else 0.0) + (0.1 if numbered else 0.0)

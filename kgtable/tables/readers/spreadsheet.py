@@ -184,9 +184,7 @@ def _zipped_details(file: TableFile, limits: ReadLimits) -> dict[str, SheetDetai
                 return details
             if parts.is_binary:
                 hint = "Save it as .xlsx."
-                raise UnreadableTableError(
-                    "this is a binary workbook (.xlsb).", path=file.relative, hint=hint
-                )
+                raise UnreadableTableError("this is a binary workbook (.xlsb).", path=file.relative, hint=hint)
             for name in parts.sheets:
                 try:
                     details[name] = _within(file, name, parts.details(name), limits)
@@ -367,9 +365,7 @@ def _as_in_sheet(rows: list[Row], shown: Mapping[Position, tuple[str, str]]) -> 
 def _clipped(areas: Sequence[Area], height: int, width: int) -> tuple[Area, ...]:
     """The parts of merged areas that lie within the grid and still hold more than one cell."""
     clipped = (Area(a.top, a.left, min(a.bottom, height - 1), min(a.right, width - 1)) for a in areas)
-    kept = {
-        a for a in clipped if a.bottom >= a.top and a.right >= a.left and a.top + a.left < a.bottom + a.right
-    }
+    kept = {a for a in clipped if a.bottom >= a.top and a.right >= a.left and a.top + a.left < a.bottom + a.right}
     return tuple(sorted(kept, key=lambda a: (a.top, a.left, a.bottom, a.right)))
 
 

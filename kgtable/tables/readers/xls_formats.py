@@ -136,9 +136,7 @@ def _details(stream: bytes) -> dict[str, SheetDetails]:
             wide = struct.unpack_from("<H", content)[0] >= _VERSION_8
         elif kind == _FORMAT:
             number = struct.unpack_from("<H", content)[0]
-            codes[number] = (
-                _text(content, 2, 2) if wide else content[3 : 3 + content[2]].decode("cp1252", "replace")
-            )
+            codes[number] = _text(content, 2, 2) if wide else content[3 : 3 + content[2]].decode("cp1252", "replace")
         elif kind == _STYLE:
             code = codes.get(struct.unpack_from("<H", content, 2)[0], GENERAL)
             styles.append((code, content[8] & 15 if wide else 0))

@@ -57,9 +57,7 @@ def running_engine(dialect: str, folder: Path) -> Iterator[Engine]:
 
 
 @contextmanager
-def connected_graph(
-    dialect: str, local: kgtable.KnowledgeGraph, folder: Path
-) -> Iterator[kgtable.KnowledgeGraph]:
+def connected_graph(dialect: str, local: kgtable.KnowledgeGraph, folder: Path) -> Iterator[kgtable.KnowledgeGraph]:
     """A graph that is pushed to an engine, opened there until the block ends."""
     with running_engine(dialect, folder) as engine, pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGTABLE_SPARQL_TOKEN", TOKEN)

@@ -139,16 +139,12 @@ def test_no_answer_in_time(server: Misbehaving) -> None:
 def test_credentials_go_only_where_they_are_meant_to(server: Misbehaving) -> None:
     server.answers = [Answer(body=JSON)]
     remote_store(server, environment={"KGTABLE_SPARQL_TOKEN": "s3cret"}).query(ASKED)
-    remote_store(server, environment={"KGTABLE_SPARQL_TOKEN": "s3cret", "KGTABLE_SPARQL_USER": "me"}).query(
-        ASKED
-    )
+    remote_store(server, environment={"KGTABLE_SPARQL_TOKEN": "s3cret", "KGTABLE_SPARQL_USER": "me"}).query(ASKED)
     remote_store(server).query(ASKED)
     sent = [asked.headers.get("authorization") for asked in server.asked]
     assert sent == ["Bearer s3cret", None, "Basic bWU6czNjcmV0", None]
     assert [asked.method for asked in server.asked] == ["POST", "HEAD", "POST", "POST"]
-    away = RemoteStore(
-        StoreEndpoint("https://sparql.example.org/q"), environment={"KGTABLE_SPARQL_TOKEN": "s3cret"}
-    )
+    away = RemoteStore(StoreEndpoint("https://sparql.example.org/q"), environment={"KGTABLE_SPARQL_TOKEN": "s3cret"})
     with pytest.raises(ConfigError, match=r"KGTABLE_SPARQL_ORIGIN=https://sparql\.example\.org") as caught:
         away.query(ASKED)
     assert "s3cret" not in str(caught.value)
@@ -199,10 +195,7 @@ def test_virtuoso_keeps_durations_under_a_datatype_that_it_does_not_know(server:
     store.put_graph("http://e/g", content)
     sent = server.asked[-1].body
     assert b'"PT1H4M20S"^^<urn:kgtable:dayTimeDuration>' in sent
-    assert (
-        sent.replace(b"urn:kgtable:dayTimeDuration", b"http://www.w3.org/2001/XMLSchema#dayTimeDuration")
-        == content
-    )
+    assert sent.replace(b"urn:kgtable:dayTimeDuration", b"http://www.w3.org/2001/XMLSchema#dayTimeDuration") == content
     server.answers = [Answer(body=sent, type="application/n-triples")]
     assert list(store.graph("http://e/g")) == triples
     row = {

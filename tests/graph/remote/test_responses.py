@@ -30,12 +30,8 @@ def reply(body: bytes = b"", status: int = 200, type: str = RESULTS, **headers: 
     return HttpReply(status, httpx.Headers({"Content-Type": type, **named}), body)
 
 
-@given(
-    st.integers(300, 599), st.binary(max_size=40), st.sampled_from(["text/plain", "text/html", RESULTS, ""])
-)
-def test_no_failure_passes_and_every_message_is_one_printable_line(
-    status: int, body: bytes, type: str
-) -> None:
+@given(st.integers(300, 599), st.binary(max_size=40), st.sampled_from(["text/plain", "text/html", RESULTS, ""]))
+def test_no_failure_passes_and_every_message_is_one_printable_line(status: int, body: bytes, type: str) -> None:
     with pytest.raises(KgtableError) as caught:
         checked(reply(body * 20, status, type), URL, asked=True)
     assert caught.value.message.startswith(URL)

@@ -139,9 +139,7 @@ def stages(model: ScriptedLLM) -> list[str]:
 
 
 def test_a_subquery_is_answered_by_sql(graph: kgtable.KnowledgeGraph) -> None:
-    answer, model = asked(
-        graph, [step("Units of Europe and Asia in 2019?"), answers(SUM), step(answer="2100")]
-    )
+    answer, model = asked(graph, [step("Units of Europe and Asia in 2019?"), answers(SUM), step(answer="2100")])
     assert (answer.text, answer.grounded) == ("2100", True)
     assert stages(model) == ["step", "subquery", "step"]
     assert answer.calculation == SUM
@@ -222,9 +220,7 @@ def test_replies_of_no_use_leave_the_answer_by_rules(graph: kgtable.KnowledgeGra
 
 
 @pytest.mark.parametrize("error", [LLMUnreachableError("down"), LLMReplyError("nothing")])
-def test_a_model_that_cannot_be_reached_is_an_error_or_told(
-    graph: kgtable.KnowledgeGraph, error: Exception
-) -> None:
+def test_a_model_that_cannot_be_reached_is_an_error_or_told(graph: kgtable.KnowledgeGraph, error: Exception) -> None:
     if isinstance(error, LLMReplyError):
         assert asked(graph, [error], "What is the rain of Oslo?")[0].failure
     else:

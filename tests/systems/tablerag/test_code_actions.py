@@ -94,9 +94,7 @@ STATEMENT = """SELECT sum("Amount (EUR)") FROM T1 WHERE "Customer" = 'Acme'"""
 CODE = "T1[T1['Customer'] == 'Acme']['Amount (EUR)'].sum()"
 
 
-@pytest.mark.parametrize(
-    ("language", "action"), [("sql", STATEMENT), pytest.param("python", CODE, marks=needs_bwrap)]
-)
+@pytest.mark.parametrize(("language", "action"), [("sql", STATEMENT), pytest.param("python", CODE, marks=needs_bwrap)])
 def test_an_answer_by_code_is_verified_by_a_program_that_gives_the_same(
     graph: KnowledgeGraph, language: str, action: str
 ) -> None:
@@ -135,10 +133,7 @@ actions.run(endless)
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     pid = int(ended.stdout)
     for _ in range(100):
-        if (
-            not Path(f"/proc/{pid}").exists()
-            or "Z" in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]
-        ):
+        if not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]:
             return
         time.sleep(0.1)
     pytest.fail("the process still runs")
@@ -176,9 +171,7 @@ def test_columns_of_one_header_are_told_apart(tmp_path: Path, language: str, act
     assert not any("DROP" in text for text in first.split("===\n")[::2])
 
 
-def test_without_duckdb_the_language_names_the_extra(
-    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_duckdb_the_language_names_the_extra(graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedLLM([NO_QUERIES, NO_QUERIES, {"thought": "", "action": "SELECT 1", "answer": None}])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"The language sql needs .*kgtable.sql."):

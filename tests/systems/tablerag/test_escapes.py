@@ -169,9 +169,7 @@ PYTHON = {
 
 @needs_bwrap
 @pytest.mark.parametrize("name", PYTHON)
-def test_python_does_not_escape(
-    name: str, python: PythonActions, listener: socket.socket, tmp_path: Path
-) -> None:
+def test_python_does_not_escape(name: str, python: PythonActions, listener: socket.socket, tmp_path: Path) -> None:
     found = python.run(PYTHON[name].format(folder=tmp_path, port=listener.getsockname()[1]))
     assert found.text.startswith("Error: "), found.text
     assert "ended" not in found.text
@@ -246,9 +244,7 @@ def test_a_thread_bomb_is_bounded(python: PythonActions) -> None:
     assert python.run("len(T1)").text == "6"
 
 
-def test_without_bubblewrap_python_is_refused(
-    opened: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_bubblewrap_python_is_refused(opened: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_actions.shutil, "which", lambda name: None)
     actions: CodeActions = PythonActions(evidence(opened), ["orders"])
     with pytest.raises(SandboxError, match="bubblewrap, which is not installed"):

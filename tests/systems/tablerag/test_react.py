@@ -160,12 +160,8 @@ def test_every_failure_in_one_run_over_a_server_ends_in_a_right_answer(graph: Kn
     assert (answer.text, answer.verified) == ("55 EUR", True)
     for told in ("no action was given", "Error:", "The result is empty", "55", "does not follow"):
         assert told in answer.prompt
-    with ScriptedServer(
-        [json.dumps(reply) for reply in (NO_QUERIES, NO_QUERIES, *[step(ACME)] * 3)]
-    ) as server:
-        endless = graph.ask(
-            QUESTION, method=f"{METHOD},steps=2", model="any", base_url=server.base_url, retries=2
-        )
+    with ScriptedServer([json.dumps(reply) for reply in (NO_QUERIES, NO_QUERIES, *[step(ACME)] * 3)]) as server:
+        endless = graph.ask(QUESTION, method=f"{METHOD},steps=2", model="any", base_url=server.base_url, retries=2)
     assert (endless.text, endless.verified) == ("", False)
     assert "no answer after 2 actions" in endless.reasons[0]
 

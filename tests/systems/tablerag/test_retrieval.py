@@ -80,9 +80,7 @@ def test_random_rows_are_the_same_for_a_seed(graph: KnowledgeGraph) -> None:
     assert any(other != first.shown for other in others)
 
 
-@pytest.mark.parametrize(
-    "method", ["tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"]
-)
+@pytest.mark.parametrize("method", ["tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"])
 def test_all_methods_answer_by_rules(graph: KnowledgeGraph, method: str) -> None:
     answer = graph.ask("What is the length of the river Torne?", method=method, model="none")
     assert (answer.text, answer.method) == ("522", method)
@@ -125,8 +123,5 @@ def test_columns_that_are_ordered_or_grouped_are_gold_beside_those_of_traced_cel
         ("orders", PRODUCT),
         ("orders", AMOUNT),
     }
-    assert (
-        gold.columns(BenchmarkQuestion("q", "?", cells=cells, extra=extra | {"cells_from": "answer"}))
-        == set()
-    )
+    assert gold.columns(BenchmarkQuestion("q", "?", cells=cells, extra=extra | {"cells_from": "answer"})) == set()
     assert gold.columns(BenchmarkQuestion("q", "?", extra=extra)) == set()

@@ -19,11 +19,7 @@ BUDGET = 200
 
 def content(table: Sequence[Sequence[str]]) -> TableContent:
     def cell(text: str) -> CellContent:
-        return (
-            CellContent(text, True, text, "NUM")
-            if text[:1].isdigit() and "-" not in text
-            else CellContent(text)
-        )
+        return CellContent(text, True, text, "NUM") if text[:1].isdigit() and "-" not in text else CellContent(text)
 
     rows = (
         ContentRow(number, number == 0, None, None, tuple((i, cell(text)) for i, text in enumerate(row)))

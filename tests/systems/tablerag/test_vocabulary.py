@@ -40,9 +40,7 @@ class LetterEmbedder:
         return normalise(counts)
 
 
-def content(
-    rows: Sequence[Sequence[str]], names: Sequence[str] = ("Name", "Kind", "Size", "Day")
-) -> TableContent:
+def content(rows: Sequence[Sequence[str]], names: Sequence[str] = ("Name", "Kind", "Size", "Day")) -> TableContent:
     """A table of texts, of numbers in the third column and of dates in the fourth."""
 
     def cell(column: int, text: str) -> CellContent:
@@ -52,9 +50,7 @@ def content(
 
     head = ContentRow(0, True, None, None, tuple((i, CellContent(n, True)) for i, n in enumerate(names)))
     body = (
-        ContentRow(
-            number, False, row[0], None, tuple((i, cell(i, text)) for i, text in enumerate(row) if text)
-        )
+        ContentRow(number, False, row[0], None, tuple((i, cell(i, text)) for i, text in enumerate(row) if text))
         for number, row in enumerate(rows, 1)
     )
     columns = tuple((name, f"http://e/{name}") for name in names)

@@ -53,9 +53,7 @@ def asked_for_answer(model: ScriptedLLM) -> Request:
 
 
 @pytest.mark.parametrize("method", ["trag", "trag-paper"])
-def test_a_program_over_both_parts_is_executed_and_grounded(
-    graph: kgtable.KnowledgeGraph, method: str
-) -> None:
+def test_a_program_over_both_parts_is_executed_and_grounded(graph: kgtable.KnowledgeGraph, method: str) -> None:
     model = scripted(LARGEST)
     answer = graph.ask(QUESTION, method=method, llm=model, rerank=False)
     assert (answer.text, answer.grounded, answer.method) == ("United", True, method)

@@ -49,9 +49,7 @@ def test_a_start_of_zeros_is_a_start_anywhere() -> None:
 
 
 def test_the_heaviest_edges_of_each_node_are_kept_both_ways() -> None:
-    weights = sp.csr_matrix(
-        np.array([[9, 0.9, 0.5, 0.1], [0.9, 0, 0.2, 0], [0.5, 0.2, 0, 0], [0.1, 0, 0, 0.0]])
-    )
+    weights = sp.csr_matrix(np.array([[9, 0.9, 0.5, 0.1], [0.9, 0, 0.2, 0], [0.5, 0.2, 0, 0], [0.1, 0, 0, 0.0]]))
     kept = heaviest(weights, 1).toarray()
     assert np.argwhere(np.triu(kept)).tolist() == [[0, 1], [0, 2], [0, 3]]
     assert (kept == kept.T).all()

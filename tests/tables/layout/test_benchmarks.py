@@ -30,9 +30,7 @@ def sidecar(name: str, grid: Grid) -> dict[str, object]:
 
 def test_header_rows_agree_with_the_sidecars() -> None:
     tables = grids("tatqa")
-    agreeing = [
-        grid for grid in tables if detect_structure(grid).body_start == sidecar("tatqa", grid)["header_rows"]
-    ]
+    agreeing = [grid for grid in tables if detect_structure(grid).body_start == sidecar("tatqa", grid)["header_rows"]]
     assert len(agreeing) >= 0.95 * len(tables)
 
 

@@ -59,9 +59,7 @@ def test_any_grid_has_a_sound_structure(
 ) -> None:
     width = max(map(len, rows), default=0)
     source = Source("t.csv")
-    table = make_table(
-        Grid("t", source, rows, width, merged=merged, header_cells=header_cells, indents=indents)
-    )
+    table = make_table(Grid("t", source, rows, width, merged=merged, header_cells=header_cells, indents=indents))
     found = table.structure
     assert [column.index for column in found.columns] == list(range(width))
     assert (*found.titles, *found.header) == tuple(range(found.body_start))
@@ -77,8 +75,7 @@ def test_any_grid_has_a_sound_structure(
 
 def test_notes_and_sources_at_the_end() -> None:
     found = structure(
-        "Region|2019|2018\nNorth (1)|10|20\nSouth*|30|40\n||"
-        "\n(1) Includes islands.||\n* estimated||\nSource: Census||"
+        "Region|2019|2018\nNorth (1)|10|20\nSouth*|30|40\n||\n(1) Includes islands.||\n* estimated||\nSource: Census||"
     )
     assert found.footnotes == {4, 5, 6}
     assert found.marks == {"(1)": "Includes islands.", "*": "estimated"}
@@ -86,9 +83,7 @@ def test_notes_and_sources_at_the_end() -> None:
 
 
 def test_notes_around_the_table_explain_marks() -> None:
-    context = Context(
-        after=("1 Amounts owed are unsecured.",), paragraphs=("(a) Adjusted for one-off items.", "Text.")
-    )
+    context = Context(after=("1 Amounts owed are unsecured.",), paragraphs=("(a) Adjusted for one-off items.", "Text."))
     table = grid("|2019|2018 (a)\nAmounts owed by subsidiaries1|5|6\nTax|7|8", context=context)
     assert detect_structure(table).marks == {
         "(a)": "Adjusted for one-off items.",

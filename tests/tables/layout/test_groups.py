@@ -32,8 +32,7 @@ def test_a_total_of_several_groups_is_in_none() -> None:
 
 def test_a_heading_under_a_heading() -> None:
     found = structure(
-        "|2019|2018\nAll adults||\nFood||\n2004|9|8\n2015|7|6\n"
-        "Drinks||\n2004|5|4\n2015|3|2\nMales||\nFood||\n2004|1|1"
+        "|2019|2018\nAll adults||\nFood||\n2004|9|8\n2015|7|6\nDrinks||\n2004|5|4\n2015|3|2\nMales||\nFood||\n2004|1|1"
     )
     assert parents(found) == {2: 1, 3: 2, 4: 2, 5: 1, 6: 5, 7: 5, 9: 8, 10: 9}
 
@@ -62,9 +61,7 @@ def test_a_total_above_its_parts() -> None:
 
 
 def test_section_rows_repeated_in_every_cell() -> None:
-    found = structure(
-        "Name|Area|People\nCity|City|City\nEast|1|2\nWest|3|4\nSuburbs|Suburbs|Suburbs\nNorth|5|6"
-    )
+    found = structure("Name|Area|People\nCity|City|City\nEast|1|2\nWest|3|4\nSuburbs|Suburbs|Suburbs\nNorth|5|6")
     assert parents(found) == {2: 1, 3: 1, 5: 4}
 
 
@@ -101,8 +98,7 @@ def test_streamed_tables_have_no_groups() -> None:
 
 def test_units_within_the_body_head_what_is_in_them() -> None:
     found = structure(
-        "Drink|2004|2015\nShare of people||\n|%|\nWater|73.1|88.1\nMilk|60.8|52.9\n"
-        "Quantity||\n|grams|\nWater|411|508"
+        "Drink|2004|2015\nShare of people||\n|%|\nWater|73.1|88.1\nMilk|60.8|52.9\nQuantity||\n|grams|\nWater|411|508"
     )
     assert parents(found) == {2: 1, 3: 2, 4: 2, 6: 5, 7: 6}
 
@@ -120,8 +116,7 @@ def depth_of(found: Structure, row: int) -> int:
 
 def test_a_total_set_in_like_its_heading_is_in_the_group() -> None:
     found = structure(
-        "|2024|2023\nRevenue:||\n  Tools|1,284|1,190\n  Services|412|371\n"
-        "Total revenue|1,696|1,561\nCosts|9|8"
+        "|2024|2023\nRevenue:||\n  Tools|1,284|1,190\n  Services|412|371\nTotal revenue|1,696|1,561\nCosts|9|8"
     )
     assert parents(found) == {2: 1, 3: 1, 4: 1}
 
@@ -132,9 +127,7 @@ def test_called_totals() -> None:
 
 
 def test_a_row_that_words_describe_is_no_total() -> None:
-    routes = (
-        "Route|Sector|Grade|Length|Bolts\nNothing|Left|5c|18|7\nThe Total|Main|7b|35|14\n1984|Main|6c|30|12"
-    )
+    routes = "Route|Sector|Grade|Length|Bolts\nNothing|Left|5c|18|7\nThe Total|Main|7b|35|14\n1984|Main|6c|30|12"
     assert not structure(routes).totals
     assert structure("Item|Unit|Amount\nSugar|kg|18\nFlour|kg|35\nTotal|kg|60").totals == {3}
 
@@ -155,9 +148,7 @@ def test_sums_of_sums() -> None:
 
 
 def test_small_counts_prove_nothing() -> None:
-    assert (
-        structure("Nation|Gold|Silver\nItaly|1|2\nChina|2|1\nAll blacks|3|3\nPeru|0|1").totals == frozenset()
-    )
+    assert structure("Nation|Gold|Silver\nItaly|1|2\nChina|2|1\nAll blacks|3|3\nPeru|0|1").totals == frozenset()
 
 
 def test_a_title_is_no_total() -> None:

@@ -60,9 +60,7 @@ def test_a_period_alone_in_the_corner_is_a_header_level() -> None:
 
 
 def test_a_title_that_names_a_period_stands_above_a_blank_corner() -> None:
-    found = structure(
-        "Profit by quarter of 2023 (USD million)||\n|Q1 2023|Q2 2023\nSales|120|131\nCosts|71|77"
-    )
+    found = structure("Profit by quarter of 2023 (USD million)||\n|Q1 2023|Q2 2023\nSales|120|131\nCosts|71|77")
     assert found.titles == (0,)
     assert found.header == (1,)
 
@@ -79,20 +77,14 @@ def test_merged_corner_tells_where_the_header_ends() -> None:
 
 def test_columns_of_one_shape_tell_that_there_is_no_header() -> None:
     assert (
-        structure(
-            "2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm\n2024-03-02|00:55|0.79 m|windy"
-        ).header
+        structure("2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm\n2024-03-02|00:55|0.79 m|windy").header
         == ()
     )
-    assert structure(
-        "day|at|level|wind\n2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm"
-    ).header == (0,)
+    assert structure("day|at|level|wind\n2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm").header == (0,)
 
 
 def test_a_block_of_facts_above_the_table() -> None:
-    found = structure(
-        "Report|Sales|||\nDate|2024-05-01|||\n||||\nRegion|Q1|Q2|Q3|Q4\nNorth|1|2|3|4\nSouth|5|6|7|8"
-    )
+    found = structure("Report|Sales|||\nDate|2024-05-01|||\n||||\nRegion|Q1|Q2|Q3|Q4\nNorth|1|2|3|4\nSouth|5|6|7|8")
     assert found.titles == (0, 1, 2)
     assert found.header == (3,)
 
@@ -175,16 +167,12 @@ def test_merged_areas_say_what_is_spanned() -> None:
 
 
 def test_centred_texts_over_unequal_shares() -> None:
-    found = paths(
-        "||12 weeks||16 weeks\n|April|July|October|January\nHigh|1.5|2.5|3.5|4.5\nLow|1.1|2.2|3.3|4.4"
-    )
+    found = paths("||12 weeks||16 weeks\n|April|July|October|January\nHigh|1.5|2.5|3.5|4.5\nLow|1.1|2.2|3.3|4.4")
     assert [path[0] for path in found[1:]] == ["12 weeks"] * 3 + ["16 weeks"]
 
 
 def test_first_lines_of_names_do_not_go_on() -> None:
-    found = paths(
-        "|First|Second|Third|\n|quarter|quarter|quarter|Total\nA|1.5|2.5|3.5|7.5\nB|1.1|2.2|3.3|6.6"
-    )
+    found = paths("|First|Second|Third|\n|quarter|quarter|quarter|Total\nA|1.5|2.5|3.5|7.5\nB|1.1|2.2|3.3|6.6")
     assert found[3:] == [("Third", "quarter"), ("Total",)]
 
 

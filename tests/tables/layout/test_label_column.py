@@ -49,9 +49,7 @@ def test_a_table_that_begins_further_right() -> None:
 def test_merged_areas_and_indents_move_along() -> None:
     rows = (("", "", "2019", ""), ("", "", "Q1", "Q2"), ("", "Sales", "10", "20"), ("", "Cloud", "3", "4"))
     indents = MappingProxyType({(3, 1): 1})
-    found = detect_structure(
-        Grid("t", Source("t.xlsx"), rows, 4, merged=(Area(0, 2, 0, 3),), indents=indents)
-    )
+    found = detect_structure(Grid("t", Source("t.xlsx"), rows, 4, merged=(Area(0, 2, 0, 3),), indents=indents))
     assert found.columns[3].path == ("2019", "Q2")
     assert found.parents == {3: 2}
 

@@ -94,8 +94,7 @@ number:grouping="true"/><number:text> kg</number:text></number:number-style><num
 number:truncate-on-overflow="false"><number:hours number:style="long"/><number:text>:</number:text><number:minutes
 number:style="long"/></number:time-style><number:number-style style:name="N4"><number:number number:decimal-places="1"
 number:display-factor="1000000"/><number:text> Mio. €</number:text></number:number-style>""" + "".join(
-    f'<style:style style:name="ce{n}" style:family="table-cell" style:data-style-name="N{n}"/>'
-    for n in range(1, 5)
+    f'<style:style style:name="ce{n}" style:family="table-cell" style:data-style-name="N{n}"/>' for n in range(1, 5)
 )
 
 

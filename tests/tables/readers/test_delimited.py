@@ -69,9 +69,7 @@ def test_streamed_rows_equal_held_rows(rows: list[list[str]], codec: str) -> Non
         path = Path(folder, "x.csv")
         path.write_bytes(content)
         file = TableFile(path, "x.csv", "x")
-        [held], [streamed] = (
-            read_delimited(file, ReadLimits(**limits)) for limits in ({}, {"stream_above": 0})
-        )
+        [held], [streamed] = (read_delimited(file, ReadLimits(**limits)) for limits in ({}, {"stream_above": 0}))
         assert streamed.streamed
         assert tuple(streamed.rows) == tuple(streamed.rows) == held.rows
         assert streamed.width == held.width
@@ -224,9 +222,6 @@ def test_real_tables_in_another_delimiter(delimiter: str) -> None:
             rows = list(csv.reader(stream))
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=delimiter).writerows(rows)
-        if (
-            detect_dialect(text.getvalue()[:SAMPLE], whole=len(text.getvalue()) <= SAMPLE).delimiter
-            != delimiter
-        ):
+        if detect_dialect(text.getvalue()[:SAMPLE], whole=len(text.getvalue()) <= SAMPLE).delimiter != delimiter:
             wrong.append(path.name)
     assert len(wrong) <= len(files) / 1_000, wrong

@@ -114,17 +114,13 @@ def test_contents_of_a_pdf_are_text_and_no_table(tmp_path: Path) -> None:
 
 
 def test_an_index_of_a_pdf_in_two_columns_is_no_table(tmp_path: Path) -> None:
-    lines = [
-        {60.0: f"alpha{n} {DOTS} {90 - n}, {95 - n}", 330.0: f"beta{n} {DOTS} {50 - n}"} for n in range(20)
-    ]
+    lines = [{60.0: f"alpha{n} {DOTS} {90 - n}, {95 - n}", 330.0: f"beta{n} {DOTS} {50 - n}"} for n in range(20)]
     assert not page_of(tmp_path / "index.pdf", lines).grids
 
 
 def test_figures_that_dots_lead_to_are_a_table(tmp_path: Path) -> None:
     labels = ["Revenue", "Costs", "Wages", "Rent", "Tax", "Profit"]
-    lines = [
-        {60.0: f"{label} {DOTS}", 400.0: f"{n * 7}", 470.0: f"{n * 9}"} for n, label in enumerate(labels, 2)
-    ]
+    lines = [{60.0: f"{label} {DOTS}", 400.0: f"{n * 7}", 470.0: f"{n * 9}"} for n, label in enumerate(labels, 2)]
     content = page_of(tmp_path / "figures.pdf", lines)
     assert [row[1:] for row in cells(content)] == [[f"{n * 7}", f"{n * 9}"] for n in range(2, 8)]
     amounts = [{60.0: f"{label} {DOTS}", 400.0: f"{n},{n}00"} for n, label in enumerate(labels, 2)]
@@ -147,9 +143,7 @@ def pdf_with(path: Path, rows: list[list[str]], *, space: float = 0.0, head: int
         table.setStyle(TableStyle([("GRID", (0, 0), (-1, -1), 0.5, "black")]))
     if style.get("rules"):
         table.setStyle(TableStyle([("LINEABOVE", (0, 0), (-1, 0), 0.7, "black")]))
-    text = Paragraph(
-        "The table below shows what the group sold in two years of growth. " * 3, styles["BodyText"]
-    )
+    text = Paragraph("The table below shows what the group sold in two years of growth. " * 3, styles["BodyText"])
     SimpleDocTemplate(str(path), pagesize=A4).build([text, Spacer(1, space), table, Spacer(1, 20), text])
     return path
 
@@ -327,9 +321,7 @@ def test_markdown_keeps_its_lines_and_a_file_without_a_table_is_text(tmp_path: P
 
 def test_what_a_sidecar_says_is_text_beside_the_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "a.json").write_text(
-        json.dumps({"paragraphs": ["Sales were $5m in 2019."], "heading": "Sales"})
-    )
+    (tmp_path / "a.json").write_text(json.dumps({"paragraphs": ["Sales were $5m in 2019."], "heading": "Sales"}))
     path = tmp_path / "a.csv"
     content = read_content(TableFile(path, path.name, "a", tmp_path / "a.json"))
     assert [(p.text, p.level) for p in content.text.paragraphs] == [

@@ -21,8 +21,7 @@ def page(tmp_path: Path, body: str) -> Grid:
 def test_spans_are_laid_out_with_the_text_at_the_top_left(tmp_path: Path) -> None:
     grid = page(
         tmp_path,
-        "<table><tr><th rowspan=2>A<th colspan=2>B<tr><th>b1<th>b2"
-        "<tr><td>x<td>1<td rowspan=9>z<tr><td>y<td>2</table>",
+        "<table><tr><th rowspan=2>A<th colspan=2>B<tr><th>b1<th>b2<tr><td>x<td>1<td rowspan=9>z<tr><td>y<td>2</table>",
     )
     assert grid.rows == (("A", "B", ""), ("", "b1", "b2"), ("x", "1", "z"), ("y", "2", ""))
     assert grid.merged == (Area(0, 0, 1, 0), Area(0, 1, 0, 2), Area(2, 2, 3, 2))

@@ -74,17 +74,11 @@ def test_text_without_table(tmp_path: Path, content: str) -> None:
         read_one(tmp_path / "t.md", content)
 
 
-CELL = st.text(
-    st.characters(exclude_characters="\r\n\\`*_~[]!<", exclude_categories=["Cs", "Cc"]), max_size=6
-)
+CELL = st.text(st.characters(exclude_characters="\r\n\\`*_~[]!<", exclude_categories=["Cs", "Cc"]), max_size=6)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.lists(CELL.map(lambda text: text.strip(" \t")), min_size=2, max_size=2), min_size=1, max_size=5
-    )
-)
+@given(st.lists(st.lists(CELL.map(lambda text: text.strip(" \t")), min_size=2, max_size=2), min_size=1, max_size=5))
 def test_plain_cells_come_back(tmp_path: Path, rows: list[list[str]]) -> None:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     text = "\n".join([lines[0], "|---|---|", *lines[1:]])

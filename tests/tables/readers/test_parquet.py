@@ -101,9 +101,7 @@ CONTENTS = [parquet(TABLE), arrow(TABLE)]
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(CONTENTS))
-def test_damaged_bytes_give_a_grid_or_a_table_error(
-    tmp_path: Path, data: st.DataObject, sound: bytes
-) -> None:
+def test_damaged_bytes_give_a_grid_or_a_table_error(tmp_path: Path, data: st.DataObject, sound: bytes) -> None:
     content = bytearray(sound)
     for position in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=6)):
         content[position] = data.draw(st.integers(0, 255))
@@ -154,9 +152,7 @@ def test_arrow_tables_and_what_turns_into_them() -> None:
         def to_arrow(self) -> pa.Table:
             return pa.table({"a": [1, None]})
 
-    assert (
-        grid_from_frame(Frame()).rows == grid_from_frame(Frame().to_arrow()).rows == (("a",), ("1",), ("",))
-    )
+    assert grid_from_frame(Frame()).rows == grid_from_frame(Frame().to_arrow()).rows == (("a",), ("1",), ("",))
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])

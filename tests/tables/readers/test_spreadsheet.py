@@ -49,9 +49,7 @@ def test_values_are_what_a_person_would_type(tmp_path: Path) -> None:
 
 
 def test_number_formats_other_than_general(tmp_path: Path) -> None:
-    content = workbook_bytes(
-        {"A1": 0.125, "B1": 5, "C1": 1, "Z9": None}, A1="0.0%", B1='#,##0 "€"', Z9="0.00"
-    )
+    content = workbook_bytes({"A1": 0.125, "B1": 5, "C1": 1, "Z9": None}, A1="0.0%", B1='#,##0 "€"', Z9="0.00")
     grid = read_one(tmp_path / "t.xlsx", content)
     assert dict(grid.formats) == {(0, 0): "0.0%", (0, 1): '#,##0 "€"'}
     assert grid.rows == (("12.5%", "5", "1"),)
