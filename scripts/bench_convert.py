@@ -1,7 +1,6 @@
 """Measure the speed and memory of conversion and loading, compared with morph-kgc on the same file.
 
-    python scripts/bench_convert.py --morph-kgc-python /path/to/its/environment/bin/python \
-        --tables ../shared/data/wtq/tables
+    python scripts/bench_convert.py --morph-kgc-python PYTHON
 
 Each measurement runs in its own process; the programs alternate, and the median of the repetitions is shown.
 morph-kgc gets a mapping written for the file, kgtable needs none.
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import random
 import subprocess
@@ -22,16 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-
-import pyoxigraph as ox
-
-from kgtable.graph.table_encoder import TableShape
-from kgtable.graph.terms import Namespaces
-from kgtable.graph.writers import Format, whole_document
-from kgtable.ontology.annotate import annotate
-from kgtable.tables.discovery import find_files
-from kgtable.tables.layout.detect import make_table
-from kgtable.tables.loader import read_file
 
 WORDS = (
     "alpha", "beta", "gamma", "delta", "omega", "sigma", "north", "south", "east", "west", "river", "lake",
@@ -61,15 +49,6 @@ store.bulk_load(path=sys.argv[2], format=ox.RdfFormat.N_QUADS, lenient=True)
 store.flush()
 print(time.perf_counter() - start)
 """
-BUILD = """
-import json, sys
-from kgtable.building.pipeline import build_graph
-built = build_graph([sys.argv[1]], sys.argv[2], workers=int(sys.argv[3]))
-changes = built.changes
-print(json.dumps({"seconds": built.seconds, "cells": built.conversion.tally.cells,
-    "quads": built.conversion.tally.predicates.total(),
-    "tables": [len(changes.added), len(changes.changed), len(changes.removed), changes.unchanged]}))
-"""
 
 
 @dataclass(frozen=True)
@@ -94,18 +73,6 @@ def run(command: Sequence[str | Path], folder: Path) -> Run:
     if process.returncode:
         sys.exit(f"{command[0]} failed:\n{printed.read_text()}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, printed.read_text())
-
-
-def run_twice_at_once(command: Sequence[str | Path], out: Path) -> float:
-    """Seconds until two runs of a command, with separate outputs beside `out`, have ended."""
-    start = time.perf_counter()
-    processes = [
-        subprocess.Popen([str(out.with_suffix(f".{number}.nt") if part == out else part) for part in command])
-        for number in range(2)
-    ]
-    if sum(process.wait() != 0 for process in processes):
-        sys.exit(f"{command[0]} failed")
-    return time.perf_counter() - start
 
 
 def write_table(path: Path, rows: int) -> None:
@@ -167,11 +134,9 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
     if morph:
         commands["morph-kgc, 1 process"] = [morph, "-m", "morph_kgc", write_mapping(folder, table)]
     runs: dict[str, list[Run]] = {name: [] for name in commands}
-    twice: list[float] = []
     for _ in range(repeat):
         for name, command in commands.items():
             runs[name].append(run(command, folder))
-        twice.append(run_twice_at_once(commands["kgtable, 1 process"], folder / "out.nt"))
     walls = {name: median(one.wall for one in measured) for name, measured in runs.items()}
     for name, measured in runs.items():
         cpu, peak = median(one.cpu for one in measured), max(one.megabytes for one in measured)
@@ -180,7 +145,6 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
         )
     one = walls["kgtable, 1 process"]
     print(f"  two processes / one: {one / walls['kgtable, 2 processes']:.2f}")
-    print(f"  two separate conversions at once / one after the other: {2 * one / median(twice):.2f}")
     if morph:
         ours, theirs = (runs[name] for name in ("kgtable, 1 process", "morph-kgc, 1 process"))
         print(f"  kgtable / morph-kgc, wall: {walls['morph-kgc, 1 process'] / one:.2f}")
@@ -220,98 +184,13 @@ def bench_loading(folder: Path, repeat: int) -> None:
     )
 
 
-def bench_build(folder: Path, tables: Path, workers: int) -> None:
-    """Time the stages of a full build, then builds after one table was added, changed, removed."""
-    copy = folder / "tables"
-    copy.mkdir()
-    for path in tables.iterdir():
-        (copy / path.name).symlink_to(path.resolve())
-    command = (sys.executable, "-c", BUILD, copy, folder / "kg", str(workers))
-
-    def build(title: str) -> float:
-        done = run(command, folder)
-        report = json.loads(done.printed)
-        stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report["seconds"].items())
-        print(f"{title}: {done.wall:.1f} s, {done.megabytes:.0f} MB ({stages})", end="")
-        print(f"; {report['cells']:,} cells, {report['quads']:,} quads, tables {report['tables']}")
-        return done.wall
-
-    print(f"{tables}, {workers} processes; tables: added, changed, removed, unchanged")
-    full = build("  from nothing")
-    (copy / "one-more.csv").write_text("Name,Height (m)\nTower,300\n", encoding="utf-8")
-    added = build("  one added")
-    (copy / "one-more.csv").write_text("Name,Height (m)\nTower,330\n", encoding="utf-8")
-    changed = build("  one changed")
-    (copy / "one-more.csv").unlink()
-    removed = build("  one removed")
-    print("  share of a full build: " + ", ".join(f"{part / full:.3f}" for part in (added, changed, removed)))
-
-
-def bench_writing(folder: Path, rows: int, repeat: int) -> None:
-    """Time kgtable's writers and pyoxigraph's serialiser over the statements of one table, in this process.
-
-    Both get the statements in memory. pyoxigraph takes its own objects: they are made from the encoder's texts with
-    each distinct term made once, which is the least that a conversion through it would cost. What it writes from
-    objects that are there already is shown too.
-    """
-    table = folder / "table.csv"
-    write_table(table, rows)
-    names = Namespaces()
-    (grid,) = (grid for file in find_files([table]) for grid in read_file(file))
-    shape = TableShape(annotate(make_table(grid)), names)
-    blocks = [*shape.description(), *(block for batch in shape.rows(enumerate(grid.rows)) for block in batch)]
-    graph = ox.NamedNode(shape.graph[1:-1])
-
-    def objects() -> list[ox.Quad]:
-        known: dict[str, ox.NamedNode | ox.Literal] = {}
-
-        def term(text: str) -> ox.NamedNode | ox.Literal:
-            if text not in known:
-                known[text] = next(iter(ox.parse(f"<x:s> <x:p> {text} .", ox.RdfFormat.TURTLE))).object  # type: ignore[assignment]
-            return known[text]
-
-        for _, pairs in blocks:
-            for _, value in pairs:
-                term(value)
-        began[0] = time.perf_counter()
-        return [
-            ox.Quad(ox.NamedNode(subject[1:-1]), ox.NamedNode(predicate[1:-1]), known[value], graph)
-            for subject, pairs in blocks
-            for predicate, value in pairs
-        ]
-
-    began = [0.0]
-    statements = sum(len(tuple(pairs)) for _, pairs in blocks)
-    for ours, theirs, prefixes in (
-        (Format.NQUADS, ox.RdfFormat.N_QUADS, None),
-        (Format.TRIG, ox.RdfFormat.TRIG, dict(names.prefixes)),
-        (Format.JSONLD, ox.RdfFormat.JSON_LD, dict(names.prefixes)),
-    ):
-        seconds: dict[str, list[float]] = {"kgtable": [], "objects": [], "pyoxigraph": []}
-        sizes = {}
-        for _ in range(repeat):
-            start = time.perf_counter()
-            text = "".join(whole_document(ours, names, [(shape.graph, blocks)])).encode()
-            seconds["kgtable"].append(time.perf_counter() - start)
-            quads = objects()
-            made = time.perf_counter()
-            seconds["objects"].append(made - began[0])
-            written = ox.serialize(quads, format=theirs, prefixes=prefixes) or b""
-            seconds["pyoxigraph"].append(time.perf_counter() - made)
-            sizes = {"kgtable": len(text), "pyoxigraph": len(written)}
-            del quads
-        rates = ", ".join(f"{name} {statements / median(times):,.0f}" for name, times in seconds.items())
-        print(f"{ours.value}, {statements:,} statements, statements a second: {rates}; bytes: {sizes}")
-
-
 def main() -> None:
     """Run the selected benchmarks."""
     parser = argparse.ArgumentParser(description="Measure the speed and memory of conversion and loading.")
     parser.add_argument("--morph-kgc-python", help="Python of an environment with morph-kgc 2.10")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--tables", type=Path, help="folder of tables to build from")
-    parser.add_argument("--only", choices=("conversion", "memory", "loading", "build", "writing"))
+    parser.add_argument("--only", choices=("conversion", "memory", "loading"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -323,10 +202,6 @@ def main() -> None:
         if arguments.only in (None, "loading"):
             write_table(folder / "table.csv", arguments.rows)
             bench_loading(folder, arguments.repeat)
-        if arguments.only == "writing":
-            bench_writing(folder, arguments.rows, arguments.repeat)
-        if arguments.tables and arguments.only in (None, "build"):
-            bench_build(folder, arguments.tables, 2)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """RDF writers: N-Triples, N-Quads, Turtle, TriG and JSON-LD, in the order in which people read.
 
-They take statements as texts, as the encoder makes them. pyoxigraph's serialiser takes objects, and making these costs
-more than it saves: N-Quads 1,158,000 statements a second here and 69,000 through objects, TriG 428,000 and 115,000,
-JSON-LD 214,000 and 120,000 in a file twice as large (``scripts/bench_convert.py --only writing --rows 3000``). Where
-there are objects already, as in results of queries and in the ontology, pyoxigraph writes.
+They take statements as texts, as the encoder makes them. pyoxigraph's serialiser takes objects, and making these takes
+longer than writing them. Where there are objects already, as in results of queries and in the ontology, pyoxigraph writes.
 """
 
 from __future__ import annotations
