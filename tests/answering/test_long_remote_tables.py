@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.answering.program_answers import read_relation
 from kgtable.graph.remote import endpoint
 from kgtable.graph.remote.endpoint import RemoteStore
 from kgtable.graph.remote.http import HttpReply
-from tests.answering.test_long_tables import HEADER, PROGRAMS, _rows, _values
+from tests.answering.test_long_tables import HEADER, _rows
 from tests.graph.remote.engines import ENGINES, connected_graph
 
 PAGE = 50
@@ -77,38 +76,6 @@ def replies(far: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> Rep
         far.__dict__.pop(name, None)
     far._kept_asker = None
     return found
-
-
-def test_columns_are_those_of_the_index(
-    local: kgtable.KnowledgeGraph, far: kgtable.KnowledgeGraph, replies: Replies
-) -> None:
-    here, there = local.reader.columns("orders"), far.reader.columns("orders")
-    assert here is not None
-    assert there is not None
-    assert there.rows.tolist() == here.rows.tolist()
-    assert 201 not in there.rows
-    assert there.filled.tolist() == here.filled.tolist()
-    for index in range(8):
-        cells = [
-            [None if code < 0 else contents[code] for code in codes.tolist()]
-            for codes, contents in (here.column(index), there.column(index))
-        ]
-        assert cells[0] == cells[1]
-    firsts = [[cells[code].text for code in codes] for codes, cells in (here.first_cells(), there.first_cells())]
-    assert firsts[0] == firsts[1]
-    texts = [[(row, column, cell.text) for row, column, cell in source.first_rows(120)] for source in (here, there)]
-    assert texts[0] == texts[1]
-    assert max(replies.rows) <= PAGE * SAID
-
-
-def test_a_program_reads_the_columns_that_it_names(far: kgtable.KnowledgeGraph, replies: Replies) -> None:
-    run = far.run(PROGRAMS["count"])
-    assert run.value == sum(row.split(",")[1] in ("Paid", "paid") for row in _rows(400))
-    assert max(replies.rows) <= PAGE * SAID
-    read = far.reader.columns("orders")
-    relation = read_relation(far.reader, "orders")
-    assert read is not None
-    assert len(_values(relation, 1)) == len(read.rows) == 402
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
