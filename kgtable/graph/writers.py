@@ -1,7 +1,7 @@
 """RDF writers: N-Triples, N-Quads, Turtle, TriG and JSON-LD, in the order in which people read.
 
 They take statements as texts, as the encoder makes them. pyoxigraph's serialiser takes objects, and making these takes
-longer than writing them. Where there are objects already, as in results of queries and in the ontology, pyoxigraph writes.
+longer than writing them. Where there are objects already, as in query results and in the ontology, pyoxigraph writes.
 """
 
 from __future__ import annotations
