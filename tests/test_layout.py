@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kgtable"
+SAME_PARTS = "systems"
+"""The folder in which several systems may have parts of the same name."""
 
 
 def modules() -> dict[str, Path]:
@@ -33,6 +36,40 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
                     yield inner if inner in known else str(node.module)
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in known)
+
+
+def test_no_file_name_occurs_twice() -> None:
+    places = defaultdict(list)
+    for name, path in modules().items():
+        if path.name != "__init__.py" and SAME_PARTS not in name.split("."):
+            places[path.name].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def declared_types(path: Path) -> Iterator[tuple[str, bool]]:
+    """The public classes and aliases of types that a file declares, each with whether it is an alias."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            name, alias = node.name, False
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name, alias = node.target.id, True
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, alias = node.targets[0].id, True
+        else:
+            continue
+        if re.fullmatch("[A-Z]+[a-z][A-Za-z]*", name):
+            yield name, alias
+
+
+def test_no_public_type_has_the_name_of_another() -> None:
+    places = defaultdict(list)
+    aliases = defaultdict(list)
+    for name, path in modules().items():
+        for declared, alias in declared_types(path):
+            (aliases if alias else places)[declared].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    twice = {name for name in aliases if len(aliases[name]) + len(places.get(name, ())) > 1}
+    assert twice == set()
 
 
 def test_no_modules_import_each_other_not_even_through_others() -> None:
@@ -65,3 +102,17 @@ def test_every_room_is_in_the_contract_and_nothing_evades_it() -> None:
         "kgtable.cli.main": ['f"kgtable.cli.{MODULES[cmd_name]}"'],
         "kgtable.tables.loader": ['f"kgtable.tables.readers.{module}"'],
     }
+
+
+def test_words_are_stemmed_and_stop_words_read_in_one_place() -> None:
+    found = {
+        name
+        for name, path in modules().items()
+        if re.search(r"^import Stemmer|^from Stemmer", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert found == {"kgtable.text.words"}
+
+
+def test_every_folder_of_tests_is_a_package() -> None:
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [folder.name for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
