@@ -1,4 +1,4 @@
-"""Evaluate programs by rules on a benchmark: right, verified, verified and wrong.
+"""Evaluate programs by rules on a benchmark: right, confident, confident and wrong.
 
     python scripts/eval_programs.py FOLDER --kg DIR [--split NAME] [--oracle-tables] [--half even|odd] [--show N]
 
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--weights", type=Path, help="a file of train_ranker.py, instead of the weights shipped")
     parser.add_argument("--show", type=int, default=15, help="how many wrong answers to print")
-    parser.add_argument("--show-wrong", action="store_true", help="also those that are not verified")
+    parser.add_argument("--show-wrong", action="store_true", help="also those that are not confident")
     options = parser.parse_args(arguments)
     known = read_weights(json.loads(options.weights.read_text())) if options.weights else None
     place = Workplace(options.folder, options.kg)
@@ -177,9 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             place.judge(question, other.text, other.value, other.unit) for other in answer.alternatives
         )
         never = question.extra.get("verify") == "never"
-        rows.append((question, answer, right, among, answer.verified and (never or not right)))
+        rows.append((question, answer, right, among, answer.sure and (never or not right)))
     n = max(len(rows), 1)
-    verified = [row for row in rows if row[1].verified]
+    confident = [row for row in rows if row[1].sure]
     faults = [row for row in rows if row[4]]
     print(
         f"{place.benchmark.name} {options.split} {options.half}{' oracle' if options.oracle_tables else ''}: {len(rows)} questions"  # noqa: E501
@@ -188,19 +188,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"  right {sum(r[2] for r in rows)} {sum(r[2] for r in rows) / n:.3f}   among alternatives {sum(r[3] for r in rows) / n:.3f}"  # noqa: E501
     )
     print(
-        f"  verified {len(verified)} {len(verified) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(verified), 1):.3f}"  # noqa: E501
+        f"  confident {len(confident)} {len(confident) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(confident), 1):.3f}"  # noqa: E501
     )
     must = [row for row in rows if row[0].extra.get("verify") == "must"]
     if must:
         print(
-            f"  must {len(must)}: right {sum(r[2] for r in must)}, verified and right {sum(r[2] and r[1].verified for r in must)} {sum(r[2] and r[1].verified for r in must) / len(must):.3f}"  # noqa: E501
+            f"  must {len(must)}: right {sum(r[2] for r in must)}, confident and right {sum(r[2] and r[1].sure for r in must)} {sum(r[2] and r[1].sure for r in must) / len(must):.3f}"  # noqa: E501
         )
     print(
         f"  median {statistics.median(times or [0]):.0f} ms, p90 {sorted(times)[int(0.9 * len(times))] if times else 0:.0f} ms"  # noqa: E501
     )
-    unsure = ("The reading of the question is not sure enough.",)
+    unsure = ("Low confidence in this reading of the question.",)
     clean = sorted(
-        ((a.confidence, r or (q.extra.get("verify") == "never" and not f)) for q, a, r, _, f in rows if a.verified or a.reasons == unsure),  # noqa: E501
+        ((a.confidence, r or (q.extra.get("verify") == "never" and not f)) for q, a, r, _, f in rows if a.sure or a.reasons == unsure),  # noqa: E501
         reverse=True,
     )  # fmt: skip
     for least in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
