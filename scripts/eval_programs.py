@@ -82,7 +82,7 @@ class Workplace:
     def relation(self, id: str) -> Relation:
         """A table of the graph as a relation."""
         if id not in self._relations:
-            self._relations[id] = relation_of(self._reader.table(id), self._reader.quantities(id))
+            self._relations[id] = relation_of(self._reader.decoded(id))
             if len(self._relations) > 3000:
                 self._relations.popitem(last=False)
         self._relations.move_to_end(id)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
 
-from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow
+from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
@@ -44,6 +44,10 @@ class TableSource(Protocol):
 
     def table(self, id: str) -> Table:
         """The whole table."""
+        ...
+
+    def decoded(self, id: str) -> DecodedTable:
+        """The whole table with the values of its cells and the meaning of its rows and columns."""
         ...
 
     def quantities(self, id: str) -> Mapping[Position, CellQuantity]:

@@ -41,12 +41,11 @@ from kgtable.programs.algebra import (
     tables_of,
 )
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.long_table import LONG, is_plain, long_relation
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import normal
 from kgtable.programs.syntax import parse_program, program_to_json
-from kgtable.programs.table_relation import relation_of
+from kgtable.programs.table_relation import LONG, is_plain, long_relation, relation_of
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.questions.relation_index import index_of
 from kgtable.values.unit_phrases import parse_unit_phrase
@@ -113,7 +112,7 @@ def read_relation(source: TableSource, id: str) -> Relation:
             body = range(start, start + source.frame(id).body_rows)
             blank = sorted({*body}.difference(columns.rows.tolist())) if len(body) > len(columns.rows) else []
             return long_relation(frame, columns, blank)
-    return relation_of(source.table(id), source.quantities(id))
+    return relation_of(source.decoded(id))
 
 
 def is_long(source: TableSource, id: str) -> TypeGuard[TableReader]:

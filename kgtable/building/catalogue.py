@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from kgtable.errors import GraphVersionError
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.storage import PARTS, differing, storage_errors
-from kgtable.tables.model import Notice
+from kgtable.tables.model import Meaning, MeasureKind, Notice, Role
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -324,6 +324,7 @@ def _table_row(table: TableRecord, position: int) -> tuple[object, ...]:
             dict(fact.units),
             dict(fact.scales),
             fact.generated,
+            None if fact.meaning is None else list(astuple(fact.meaning)),
         ]
         for fact in table.facts
     ]
@@ -388,6 +389,15 @@ def _fact(
     units: dict[str, int],
     scales: dict[str, int],
     generated: str,
+    meaning: list[Any] | None,
 ) -> ColumnFact:
     by_power = {int(power): count for power, count in scales.items()}
-    return ColumnFact(table, index, name, predicate, ranges, units, by_power, generated)
+    return ColumnFact(table, index, name, predicate, ranges, units, by_power, generated, _meaning(meaning))
+
+
+def _meaning(found: list[Any] | None) -> Meaning | None:
+    if found is None:
+        return None
+    role, kind, variant, quantity_kind, evidence, confidence = found
+    kind_ = None if kind is None else MeasureKind(kind)
+    return Meaning(Role(role), kind_, variant, quantity_kind, tuple(evidence), confidence)

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
     KGT,
+    QUANTITY_KIND,
     QUDT,
     RDF,
     RDFS,
@@ -34,7 +35,19 @@ from kgtable.graph.terms import (
     literal_text,
 )
 from kgtable.ontology.annotate import annotate
-from kgtable.tables.model import Column, Context, Grid, Position, Row, Source, Structure, Table
+from kgtable.tables.model import (
+    Column,
+    Context,
+    Grid,
+    Meaning,
+    MeasureKind,
+    Position,
+    Role,
+    Row,
+    Source,
+    Structure,
+    Table,
+)
 
 ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 NodeStatements: TypeAlias = Mapping[str, list[ObjectTerm]]
@@ -49,6 +62,7 @@ OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("
 """The predicates of a cell's own node that `cell_content` reads."""
 
 _STRING = f"{XSD}string"
+_TOTALS = f"{KGT}totals"
 _NOTHING: NodeStatements = MappingProxyType({})
 
 
@@ -302,7 +316,22 @@ class TableStatements:
                 yield column, cell_content(found, self._cell(index, column))
 
     def _header_columns(self) -> tuple[Column, ...]:
-        return tuple(Column(index, self._path(index)) for index in range(self._width))
+        return tuple(Column(index, self._path(index), self._meaning(index)) for index in range(self._width))
+
+    def _meaning(self, index: int) -> Meaning | None:
+        node = self._nodes[f"{self.iri}/column/{index}"]
+        role, kind = _local_name(node, "role"), _local_name(node, "measureKind")
+        if role is None:
+            return None
+        quantity_kinds = node.get(f"{QUDT}hasQuantityKind")
+        return Meaning(
+            Role(role),
+            None if kind is None else MeasureKind(kind),
+            _text(node, "variant"),
+            None if quantity_kinds is None else str(quantity_kinds[0].value).removeprefix(QUANTITY_KIND),
+            tuple(sorted(text_of(value) for value in node.get(f"{KGT}evidence", ()))),
+            float(_text(node, "confidence") or 0),
+        )
 
     def _structure(self) -> Structure:
         parents = {
@@ -326,6 +355,18 @@ class TableStatements:
             totals=frozenset(kinds["TotalRow"]),
             footnotes=frozenset(kinds["FootnoteRow"]),
             of_which=frozenset(kinds["OfWhichRow"]),
+            statistics=frozenset(kinds["StatisticRow"]),
+            changes=frozenset(kinds["ChangeRow"]),
+            summed={
+                index: tuple(sorted(int(member.value.rpartition("/")[2]) for member in node[_TOTALS]))
+                for index, node in sorted(self._rows.items())
+                if _TOTALS in node
+            },
+            measures={
+                index: MeasureKind(name)
+                for index, node in sorted(self._rows.items())
+                if (name := _local_name(node, "measureKind")) is not None
+            },
             marks={} if marks is None else json.loads(marks),
         )
 
@@ -422,6 +463,11 @@ def _local_unit(cell: NodeStatements) -> str | None:
     return None if units is None else str(units[0].value).removeprefix(UNIT)
 
 
+def _local_name(node: NodeStatements, name: str) -> str | None:
+    values = node.get(f"{KGT}{name}")
+    return None if values is None else str(values[0].value).removeprefix(KGT)
+
+
 def _integer(node: NodeStatements, name: str) -> int:
     return int(node[f"{KGT}{name}"][0].value)
 
@@ -457,26 +503,23 @@ def _sound(id: str) -> Iterator[None]:
 
 
 def decode_in_memory(
-    table: Table, names: Namespaces, quantities: Mapping[Position, CellQuantity] | None = None
+    table: Table, names: Namespaces | None = None, quantities: Mapping[Position, CellQuantity] | None = None
 ) -> DecodedTable:
     """The table as its graph would give it back, with other `quantities` where they are given."""
+    names = names or Namespaces()
     shape = TableShape(annotate(table), names)
-    rows: list[TableRow] = []
-    for index, cells in table.rows():
-        content = shape.content_row(index, cells, shape.row(index, cells))
-        found = {} if content is None else dict(content.cells)
-        if quantities is None:
-            numbers = {column: number for column, cell in found.items() if (number := quantity_of(cell))}
-        else:
-            places = ((column, quantities.get((index, column))) for column in range(len(cells)))
-            numbers = {column: number for column, number in places if number}
-        nodes = frozenset(column for column, cell in found.items() if cell.is_node)
-        label = "" if content is None else content.label or ""
-        rows.append(TableRow(cells, table.structure.parents.get(index), numbers, label, nodes=nodes))
-    predicates = tuple(predicate for _, predicate in shape.content().columns)
-    return DecodedTable(TableFrame(table, body_rows(table), predicates), tuple(rows))
+    text = "".join(f"{subject} {predicate} {value} .\n" for subject, pairs in shape for predicate, value in pairs)
+    triples = (quad.triple for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))
+    found = TableStatements(table.id, names, triples).whole()
+    if quantities is None:
+        return found
+    given: dict[int, dict[int, CellQuantity]] = defaultdict(dict)
+    for (row, column), quantity in quantities.items():
+        given[row][column] = quantity
+    rows = tuple(replace(row, quantities=given.get(index, {})) for index, row in enumerate(found.rows))
+    return replace(found, rows=rows)
 
 
 def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
     """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
-    return decode_in_memory(table, Namespaces()).quantities
+    return decode_in_memory(table).quantities

@@ -19,19 +19,23 @@ from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
     KGT,
+    QUANTITY_KIND,
+    QUDT,
     RDF,
     RDF_TYPE,
     RDFS,
+    XSD,
     Block,
     Namespaces,
     Pair,
     Term,
     integer,
     text_literal,
+    typed,
 )
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.ontology.naming import slug
-from kgtable.tables.model import Area, Position, Row, spreadsheet_reference
+from kgtable.tables.model import Area, Meaning, Position, Row, spreadsheet_reference
 
 _REFERENCE = re.compile(r"([A-Z]+)([1-9][0-9]*)(?::([A-Z]+)([1-9][0-9]*))?")
 
@@ -113,6 +117,9 @@ _GROUP_TYPE = (RDF_TYPE, f"<{KGT}Group>")
 _TOTAL_TYPE = (RDF_TYPE, f"<{KGT}TotalRow>")
 _FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
 _OF_WHICH_TYPE = (RDF_TYPE, f"<{KGT}OfWhichRow>")
+_STATISTIC_TYPE = (RDF_TYPE, f"<{KGT}StatisticRow>")
+_CHANGE_TYPE = (RDF_TYPE, f"<{KGT}ChangeRow>")
+_TOTALS, _MEASURE_KIND = f"<{KGT}totals>", f"<{KGT}measureKind>"
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
 _TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
@@ -160,6 +167,8 @@ class TableShape:
                 pairs.append((f"<{CSVW}titles>", text_literal(column.name)))
                 if len(column.path) > 1:
                     pairs.append((f"<{KGT}path>", _json_literal(list(column.path))))
+            if column is not None and column.meaning is not None:
+                pairs += _meaning_pairs(column.meaning)
             yield f"<{self._iri}/column/{index}>", pairs
 
     def _table_pairs(self) -> Iterator[Pair]:
@@ -287,7 +296,14 @@ class TableShape:
             pairs.append(_FOOTNOTE_TYPE)
         if index in structure.of_which:
             pairs.append(_OF_WHICH_TYPE)
+        if index in structure.statistics:
+            pairs.append(_STATISTIC_TYPE)
+        if index in structure.changes:
+            pairs.append(_CHANGE_TYPE)
         pairs += ((TABLE, self.graph), (ROW, integer(index)))
+        if index in structure.measures:
+            pairs.append((_MEASURE_KIND, f"<{KGT}{structure.measures[index]}>"))
+        pairs += ((_TOTALS, f"<{self._iri}/row/{member}>") for member in structure.summed.get(index, ()))
         label = row[structure.label_column] if structure.label_column < len(row) else ""
         if label:
             pairs += self._labels.get(label) or self._remember_label(label)
@@ -307,6 +323,20 @@ class TableShape:
             pairs = ((LABEL, text_literal(text)), (SUBJECT, f"<{self._names.entity_iri(slug(text))}>"))
         self._labels[label] = pairs
         return pairs
+
+
+def _meaning_pairs(meaning: Meaning) -> Iterator[Pair]:
+    """What is said of a column: role, kind and variant of a measure, and the evidence."""
+    yield f"<{KGT}role>", f"<{KGT}{meaning.role}>"
+    if meaning.kind is not None:
+        yield _MEASURE_KIND, f"<{KGT}{meaning.kind}>"
+    if meaning.variant is not None:
+        yield f"<{KGT}variant>", text_literal(meaning.variant)
+    if meaning.quantity_kind is not None:
+        yield f"<{QUDT}hasQuantityKind>", f"<{QUANTITY_KIND}{meaning.quantity_kind}>"
+    for evidence in meaning.evidence:
+        yield f"<{KGT}evidence>", text_literal(evidence)
+    yield f"<{KGT}confidence>", typed(f"{meaning.confidence:g}", f"{XSD}decimal")
 
 
 def _json_literal(value: object) -> Term:

@@ -147,6 +147,10 @@ class TableReader:
         """The whole table, kept for the next call."""
         return self._whole(id).table
 
+    def decoded(self, id: str) -> DecodedTable:
+        """The whole table with the values of its cells, kept for the next call."""
+        return self._whole(id)
+
     def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
         """The numbers of all its cells by grid position."""
         return self._whole(id).quantities
@@ -201,7 +205,12 @@ class TableReader:
         for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
         structure = replace(
-            table.structure, totals=frozenset(kinds["TotalRow"]), footnotes=frozenset(kinds["FootnoteRow"])
+            table.structure,
+            totals=frozenset(kinds["TotalRow"]),
+            statistics=frozenset(kinds["StatisticRow"]),
+            changes=frozenset(kinds["ChangeRow"]),
+            of_which=frozenset(kinds["OfWhichRow"]),
+            footnotes=frozenset(kinds["FootnoteRow"]),
         )
         return replace(table, structure=structure)
 

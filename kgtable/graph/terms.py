@@ -27,6 +27,7 @@ RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 QUDT = "http://qudt.org/schema/qudt/"
 UNIT = "http://qudt.org/vocab/unit/"
+QUANTITY_KIND = "http://qudt.org/vocab/quantitykind/"
 CSVW = "http://www.w3.org/ns/csvw#"
 DCTERMS = "http://purl.org/dc/terms/"
 DCAT = "http://www.w3.org/ns/dcat#"
@@ -45,6 +46,7 @@ FIXED_PREFIXES = {
     "rdf": RDF,
     "rdfs": RDFS,
     "unit": UNIT,
+    "quantitykind": QUANTITY_KIND,
     "void": VOID,
     "xsd": XSD,
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from kgtable.ontology.column_stats import ColumnFact, display_name
 from kgtable.ontology.mapping import ColumnMapping, UserMapping
+from kgtable.ontology.meaning import decide
 from kgtable.ontology.naming import distinct_names, predicate_name, predicate_names
 from kgtable.ontology.quantities import Override, QuantityResolver
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -44,6 +45,7 @@ class AnnotatedTable:
             units,
             scales,
             self.generated[index],
+            self.table.columns[index].meaning if index < len(self.table.columns) else None,
         )
 
 
@@ -55,20 +57,22 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
     if mapping is not None:
         found = ((index, mapping.lookup(name, table.id)) for index, name in enumerate(names))
         decided = {index: decision for index, decision in found if decision}
-    styles = [*profile_columns(table), *(ColumnStyle() for _ in columns[len(table.columns) :])]
+    profiled = [*profile_columns(table), *(ColumnStyle() for _ in columns[len(table.columns) :])]
+    styles = tuple(
+        styled(style, decided[index].datatype if index in decided else None) for index, style in enumerate(profiled)
+    )
+    quantities = QuantityResolver(
+        table,
+        {index: Override(decision.unit, decision.scale) for index, decision in decided.items()},
+        Override(*mapping.stated_unit(table.id)) if mapping is not None else None,
+    )
     return AnnotatedTable(
-        table=table,
+        table=decide(table, styles, quantities, decided),
         predicates=_predicates(columns, decided),
         generated=predicate_names(columns),
         names=names,
-        styles=tuple(
-            styled(style, decided[index].datatype if index in decided else None) for index, style in enumerate(styles)
-        ),
-        quantities=QuantityResolver(
-            table,
-            {index: Override(decision.unit, decision.scale) for index, decision in decided.items()},
-            Override(*mapping.stated_unit(table.id)) if mapping is not None else None,
-        ),
+        styles=styles,
+        quantities=quantities,
     )
 
 

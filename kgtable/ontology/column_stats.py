@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from kgtable.ontology.naming import base_name
-from kgtable.tables.model import Column
+from kgtable.tables.model import Column, Meaning
 from kgtable.text.words import stem
 from kgtable.values.periods import is_temporal
 
@@ -68,13 +68,15 @@ class ColumnFact:
     units: Mapping[str, int] = field(default_factory=dict)
     scales: Mapping[int, int] = field(default_factory=dict)
     generated: str = ""
+    meaning: Meaning | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Several columns taken together. All counts are sorted, the most frequent first.
 
-    `names`, `predicates` and `generated` are counted by columns; `tables` are sorted.
+    `names`, `predicates` and `generated` are counted by columns; `tables` are sorted. `meanings` are the different
+    meanings of the columns, the most frequent first.
     """
 
     names: Mapping[str, int]
@@ -84,6 +86,7 @@ class Summary:
     ranges: Mapping[str, int]
     units: Mapping[str, int]
     scales: Mapping[int, int]
+    meanings: tuple[Meaning, ...] = ()
 
 
 def by_predicate(facts: Iterable[ColumnFact]) -> dict[str, Summary]:
@@ -105,6 +108,7 @@ class _Sum:
         self.ranges: dict[str, int] = {}
         self.units: dict[str, int] = {}
         self.scales: dict[int, int] = {}
+        self.meanings: dict[Meaning, int] = {}
 
     def add(self, fact: ColumnFact) -> None:
         generated = fact.generated or fact.predicate
@@ -118,6 +122,8 @@ class _Sum:
             _count(self.units, unit, times)
         for scale, times in fact.scales.items():
             _count(self.scales, scale, times)
+        if fact.meaning is not None:
+            self.meanings[fact.meaning] = self.meanings.get(fact.meaning, 0) + 1
 
     def summary(self) -> Summary:
         return Summary(
@@ -128,6 +134,7 @@ class _Sum:
             ranges=_sorted(self.ranges),
             units=_sorted(self.units),
             scales=_sorted(self.scales),
+            meanings=tuple(sorted(self.meanings, key=lambda one: (-self.meanings[one], str(one)))),
         )
 
 

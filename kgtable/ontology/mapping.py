@@ -16,9 +16,12 @@ from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import (
     EDITABLE,
     INFERRED,
+    KIND,
+    ROLE,
     SCALES,
     TABLE,
     TABLE_EDITABLE,
+    VARIANT,
     checked,
     is_table_file,
     read_rows,
@@ -36,7 +39,8 @@ class ColumnMapping:
     """Decisions of a user about a column; None leaves a field to the generator.
 
     `predicate` is a local name or a full IRI, `unit` a QUDT local name, `scale` a power of ten,
-    `datatype` one of `mapping_rows.DATATYPES`, `name` what a column without a header is called.
+    `datatype` one of `mapping_rows.DATATYPES`, `name` what a column without a header is called; `role`, `kind` and
+    `variant` are those of its `Meaning`.
     """
 
     predicate: str | None = None
@@ -44,6 +48,9 @@ class ColumnMapping:
     scale: int | None = None
     datatype: str | None = None
     name: str | None = None
+    role: str | None = None
+    kind: str | None = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ class UserMapping:
         """A hash of the decisions about a table and its columns, empty without any: a change asks for a conversion."""
         decisions = ((name, self.lookup(name, table_id)) for name in column_names)
         told = [
-            (name, d.predicate, d.unit, d.scale, d.datatype, *([d.name] if d.name else []))
+            (name, d.predicate, d.unit, d.scale, d.datatype, *filter(None, (d.name, d.role, d.kind, d.variant)))
             for name, d in decisions
             if d
         ]
@@ -199,4 +206,7 @@ def _column_mapping(values: Mapping[str, str]) -> ColumnMapping:
         scale=None if scale is None else SCALES[scale],
         datatype=values.get("datatype"),
         name=values.get(INFERRED),
+        role=values.get(ROLE),
+        kind=values.get(KIND),
+        variant=values.get(VARIANT),
     )

@@ -22,14 +22,18 @@ from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_rows import (
     CONFIDENCE,
     EDITABLE,
+    EVIDENCE,
     FIELDS,
     INFERRED,
+    KIND,
     NAME,
     ONLY_IN,
+    ROLE,
     SCALES,
     TABLE,
     TABLE_EDITABLE,
     TABLE_FIELDS,
+    VARIANT,
     MappingRow,
     checked,
     csv_bytes,
@@ -98,8 +102,22 @@ def _found(summary: Summary) -> dict[str, str]:
         "unit": _unanimous(list(summary.units)),
         "scale": _unanimous([mark for scale in summary.scales for mark, power in SCALES.items() if power == scale]),
         "datatype": _unanimous([_DATATYPES.get(range_, "") for range_ in summary.ranges if range_ != MISSING]),
+        **_found_meaning(summary),
         "units found": "; ".join(f"{unit} {count}" for unit, count in summary.units.items()),
         "tables": _table_list(summary.tables),
+    }
+
+
+def _found_meaning(summary: Summary) -> dict[str, str]:
+    """Role, kind and variant where all columns of a name agree, and the evidence for the first of them."""
+    found = summary.meanings
+    if not found:
+        return {}
+    return {
+        ROLE: _unanimous([one.role.value for one in found]),
+        KIND: _unanimous([one.kind.value if one.kind else "" for one in found]),
+        VARIANT: _unanimous([one.variant or "" for one in found]),
+        EVIDENCE: f"{', '.join(found[0].evidence)} {found[0].confidence:.2f}".strip(),
     }
 
 

@@ -18,6 +18,8 @@ from typing import Any, Final
 
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
+from kgtable.tables.model import MeasureKind, Role
+from kgtable.values.lexicon import VARIANTS
 from kgtable.values.text import delimited_text, workbook_text
 from kgtable.values.units import SCALE_POWERS, find_unit, units
 
@@ -26,12 +28,18 @@ ONLY_IN: Final = "only in"
 INFERRED: Final = "inferred name"
 """What a column without a header is called: proposed, and the user's to change."""
 
-EDITABLE: Final = ("predicate", "unit", "scale", "datatype", "same as", INFERRED)
+ROLE: Final = "role"
+KIND: Final = "measure kind"
+VARIANT: Final = "variant"
+EVIDENCE: Final = "evidence"
+"""What spoke for role and kind, and how sure they are: found by conversion, and not the user's to change."""
+
+EDITABLE: Final = ("predicate", "unit", "scale", "datatype", ROLE, KIND, VARIANT, "same as", INFERRED)
 CONFIDENCE: Final = "confidence"
 """How sure an inferred name or title is, and what it was inferred from; empty where it is the user's."""
 
-FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, "units found", "tables")
-WIDTHS: Final = (40, 34, 16, 8, 10, 34, 24, 20, 16, 30, 40)
+FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, EVIDENCE, "units found", "tables")
+WIDTHS: Final = (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40)
 
 TABLE: Final = "table"
 TABLE_EDITABLE: Final = (
@@ -152,7 +160,7 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)
     sheet = book.create_sheet("ontology")
     sheet.freeze_panes = "A2"
-    for letter, width in zip("ABCDEFGHIJK", WIDTHS, strict=True):
+    for letter, width in zip("ABCDEFGHIJKLMNO", WIDTHS, strict=True):
         sheet.column_dimensions[letter].width = width
     about_tables = book.create_sheet(TABLE_SHEET)
     about_tables.freeze_panes = "A2"
@@ -327,6 +335,28 @@ def parse_datatype(text: str, place: str) -> str:
         ) from None
 
 
+def parse_role(text: str, place: str) -> str:
+    """The name of a role. Raises `MappingError`."""
+    return _one_of(text, [role.value for role in Role], "role", place)
+
+
+def parse_kind(text: str, place: str) -> str:
+    """The name of a kind of measure. Raises `MappingError`."""
+    return _one_of(text, [kind.value for kind in MeasureKind], "kind of measure", place)
+
+
+def parse_variant(text: str, place: str) -> str:
+    """The name of a variant of a measure. Raises `MappingError`."""
+    return _one_of(text, sorted(VARIANTS), "variant", place)
+
+
+def _one_of(text: str, names: Sequence[str], what: str, place: str) -> str:
+    found = {name.casefold(): name for name in names}.get(text.removeprefix("kgt:").casefold())
+    if found is None:
+        raise MappingError(f"{place}: {text!r} is not a {what}.", hint=f"Use one of: {', '.join(names)}.")
+    return found
+
+
 _ROW_RANGE = re.compile(r"(\d{1,7})(?:\s*[-–:]\s*(\d{1,7}))?")
 
 
@@ -379,6 +409,9 @@ PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "unit": parse_unit,
     "scale": parse_scale,
     "datatype": parse_datatype,
+    ROLE: parse_role,
+    KIND: parse_kind,
+    VARIANT: parse_variant,
 }
 """The reader of each column of a mapping that says what to do: cell text and place → canonical text."""
 

@@ -72,7 +72,7 @@ def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
 
 KGT: Final = "https://w3id.org/kgtable#"
 CLASSES: Final = ("Table", "Column", "HeaderCell", "Row", "Group", "TotalRow")
-ANNOTATIONS: Final = ("columnName", "tables", "unitCount", "rangeCount", "proposedEquivalent")
+ANNOTATIONS: Final = ("columnName", "tables", "unitCount", "rangeCount", "proposedEquivalent", "role", "measureKind")
 MOST_NAMES: Final = 50
 """Column names listed at a predicate before the rest is left to the mapping."""
 
@@ -94,6 +94,7 @@ _PREFIXES = {
 }
 
 _LABEL = NamedNode(f"{_RDFS}label")
+_QUANTITY_KIND = NamedNode("http://qudt.org/schema/qudt/hasQuantityKind")
 _COLUMN_NAME, _TABLES, _UNIT_COUNT, _RANGE_COUNT = (NamedNode(KGT + name) for name in ANNOTATIONS[:4])
 
 
@@ -230,6 +231,14 @@ class _Predicates:
             yield Triple(subject, _UNIT_COUNT, Literal(f"{unit} {count}"))
         for range_, count in summary.ranges.items():
             yield Triple(subject, _RANGE_COUNT, Literal(f"{prefixed(range_, _PREFIXES)} {count}"))
+        for name, values in (
+            ("role", [one.role for one in summary.meanings]),
+            ("measureKind", [one.kind for one in summary.meanings]),
+        ):
+            for value in dict.fromkeys(filter(None, values)):
+                yield Triple(subject, NamedNode(KGT + name), NamedNode(KGT + value))
+        for kind in dict.fromkeys(one.quantity_kind for one in summary.meanings if one.quantity_kind):
+            yield Triple(subject, _QUANTITY_KIND, NamedNode(f"http://qudt.org/vocab/quantitykind/{kind}"))
 
     def _link(self, predicate: str, property_: str, object_: str) -> Triple:
         return Triple(NamedNode(self._iri(predicate)), NamedNode(property_), NamedNode(object_))

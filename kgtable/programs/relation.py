@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from functools import cache, cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from kgtable.programs.scalars import (
     Datum,
     normal,
 )
-from kgtable.tables.model import Position, Table
+from kgtable.tables.model import Meaning, Position, Role, Table
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
@@ -40,32 +40,26 @@ _SPACES = re.compile(r"[\W_]+")
 
 
 class MemberKind(IntEnum):
-    """Kind of a body row: a member; a total or average line; an "of which" line; a sum of other members;
-    the heading of a group; a note or source line; blank."""
+    """Kind of a body row: a member; a total, statistic or change; an "of which" line; the heading of a group; a note
+    or source line; blank."""
 
     MEMBER = 0
     TOTAL = 1
     PART = 2
-    AGGREGATE = 3
-    HEADING = 4
-    NOTE = 5
-    BLANK = 6
+    HEADING = 3
+    NOTE = 4
+    BLANK = 5
 
 
 _CHOSEN = {
     RowChoice.MEMBERS: (MemberKind.MEMBER,),
-    RowChoice.ALL: (MemberKind.MEMBER, MemberKind.TOTAL, MemberKind.PART, MemberKind.AGGREGATE),
-    RowChoice.TOTALS: (MemberKind.TOTAL, MemberKind.AGGREGATE),
+    RowChoice.ALL: (MemberKind.MEMBER, MemberKind.TOTAL, MemberKind.PART),
+    RowChoice.TOTALS: (MemberKind.TOTAL,),
 }
 
 
-class ColumnRole(StrEnum):
-    """Role of a column's values. An identifier names rows (order number, SKU, postcode): no sums, no
-    extremes. An ordinal numbers or ranks them: no sums. All others are measures, times or texts: plain."""
-
-    IDENTIFIER = "identifier"
-    ORDINAL = "ordinal"
-    PLAIN = "plain"
+NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
+"""Roles whose values name or number rows and are not quantities, even where they are figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +191,14 @@ class RelationColumn:
         return self._relation.typing(self.index)[0]
 
     @property
-    def role(self) -> ColumnRole:
-        """Identifier, ordinal or plain."""
+    def meaning(self) -> Meaning:
+        """What was decided about it when it was converted."""
         return self._relation.typing(self.index)[1]
+
+    @property
+    def role(self) -> Role:
+        """Its role."""
+        return self.meaning.role
 
     @cached_property
     def units(self) -> tuple[str | None, ...]:
@@ -243,14 +242,14 @@ class Relation:
         parts: Indices,
         grid_rows: Indices,
         kinds: npt.NDArray[np.int8],
-        make: Callable[[int], tuple[ColumnData, ValueKind, ColumnRole]],
+        make: Callable[[int], tuple[ColumnData, ValueKind, Meaning]],
         read: Callable[[int], list[str]],
     ) -> None:
         self.tables = tuple(tables)
         self.columns = tuple(RelationColumn(self, index, path) for index, path in enumerate(columns))
         self._parts, self._grid_rows, self.kinds = parts, grid_rows, kinds
         self._make, self._read = make, cache(read)
-        self._made: dict[int, tuple[ColumnData, ValueKind, ColumnRole]] = {}
+        self._made: dict[int, tuple[ColumnData, ValueKind, Meaning]] = {}
         self._pseudo: dict[str, ColumnData] = {}
         self.kept: dict[type, Any] = {}
         """What others make of the relation and keep for as long as it lives, by its type."""
@@ -279,8 +278,8 @@ class Relation:
         """The values of a column, of rows of all kinds."""
         return self._typed(column)[0]
 
-    def typing(self, column: int) -> tuple[ValueKind, ColumnRole]:
-        """The kind and role of a column."""
+    def typing(self, column: int) -> tuple[ValueKind, Meaning]:
+        """The kind of values, and the meaning, of a column."""
         return self._typed(column)[1:]
 
     def pseudo(self, name: str) -> ColumnData:
@@ -366,7 +365,7 @@ class Relation:
                     reading.setdefault(name, []).append(column.index)
         return readings
 
-    def _typed(self, column: int) -> tuple[ColumnData, ValueKind, ColumnRole]:
+    def _typed(self, column: int) -> tuple[ColumnData, ValueKind, Meaning]:
         if column not in self._made:
             self._made[column] = self._make(column)
         return self._made[column]
@@ -407,7 +406,7 @@ class Relation:
                     f"{first.id!r} and {relation.id!r} differ in their columns: they are not parts of one."
                 )
 
-        def make(column: int) -> tuple[ColumnData, ValueKind, ColumnRole]:
+        def make(column: int) -> tuple[ColumnData, ValueKind, Meaning]:
             seen: dict[Datum, int] = {}
             codes = []
             for relation in relations:

@@ -195,13 +195,24 @@ def duration_seconds(text: str) -> Decimal | None:
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None and (spoken := parse_duration(text)) is not None:
-        parts = _SPAN_PARTS.fullmatch(spoken)
-        assert parts is not None
-        days, hours, minutes, seconds = (Decimal(part or 0) for part in parts.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        return span_seconds(spoken)
     if match is None or Decimal(match[3]) >= 60 or (match[1] and int(match[2]) >= 60):
         return None
     return Decimal(match[1] or 0) * 3600 + Decimal(match[2]) * 60 + Decimal(match[3])
+
+
+def span_seconds(lexical: str) -> Decimal | None:
+    """The seconds of an ``xsd:dayTimeDuration``; None for another text.
+
+    >>> span_seconds("PT1H4M20S"), span_seconds("2020-01-01")
+    (Decimal('3860'), None)
+    """
+    parts = _SPAN_PARTS.fullmatch(lexical)
+    if parts is None or lexical.endswith("P"):
+        return None
+    days, hours, minutes, seconds = (Decimal(part or 0) for part in parts.groups())
+    span = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    return -span if lexical.startswith("-") else span
 
 
 @lru_cache(maxsize=16384)

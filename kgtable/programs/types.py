@@ -68,8 +68,9 @@ from kgtable.programs.dimensions import (
     is_known,
     multiply_units,
 )
-from kgtable.programs.relation import ColumnRole, Relation
+from kgtable.programs.relation import NAMING, Relation
 from kgtable.programs.scalars import SCALES, normal, time_span
+from kgtable.tables.model import Role
 
 MOST_NODES = 2_000
 """How many nodes a program may have."""
@@ -92,7 +93,7 @@ class Type:
 
     kind: ValueKind | None
     units: frozenset[str | None] = frozenset()
-    role: ColumnRole = ColumnRole.PLAIN
+    role: Role = Role.MEASURE
     bare: bool = False
     name: str = ""
 
@@ -425,8 +426,8 @@ class _Checker:
     def _added(self, found: Type, function: AggregateFunction, narrowed: bool) -> Type:
         word = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "average"}.get(function, "median")
         name = f" {found.name!r}" if found.name else ""
-        if found.role is not ColumnRole.PLAIN or found.kind is ValueKind.ENTITY:
-            what = "ranks or numbers rows" if found.role is ColumnRole.ORDINAL else "holds identifiers"
+        if found.role in NAMING or found.kind is ValueKind.ENTITY:
+            what = "ranks or numbers rows" if found.role is Role.ORDINAL else "holds identifiers"
             raise ProgramTypeError(f"The column{name} {what}; {_a(word)} of it has no meaning.")
         if found.kind in TIMES:
             raise ProgramTypeError(f"The column{name} holds dates; {_a(word)} of dates has no meaning.")
@@ -438,7 +439,7 @@ class _Checker:
 
     def _ranked(self, found: Type, what: str, path: str) -> None:
         name = f" {found.name!r}" if found.name else ""
-        if found.role is ColumnRole.IDENTIFIER:
+        if found.role is Role.IDENTIFIER:
             raise ProgramTypeError(
                 f"The column{name} holds identifiers; nothing is {what} them.",
                 path=path,
@@ -488,7 +489,7 @@ class _Checker:
 
     def _arithmetic(self, operator: Operator, left: Type, right: Type) -> Type:
         for side in (left, right):
-            if side.role is not ColumnRole.PLAIN or side.kind is ValueKind.ENTITY:
+            if side.role in NAMING or side.kind is ValueKind.ENTITY:
                 raise ProgramTypeError(
                     f"Identifiers and ranks are no quantities{_named_column(side)}.",
                     hint="The function 'number' takes them as numbers on purpose.",

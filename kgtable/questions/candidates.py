@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgtable.programs.algebra import Arithmetic, Node, Program, ValueKind
-from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation import NAMING
 from kgtable.questions.conditions import Condition
 from kgtable.questions.english import consumed_cues, fold, words_of_type
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, name_stems
 from kgtable.questions.sources import KEY_WORDS, ConditionSet, ProgramSource
+from kgtable.tables.model import Role
 from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")
@@ -129,7 +130,7 @@ class CandidateFeatures:
 
         def rank(view: ColumnView) -> tuple[float, int]:
             hinted = any(stem in hints for stem in self._told_by(view))
-            return -(self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)), view.place
+            return -(self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role not in NAMING)), view.place
 
         return sorted(views, key=rank)
 
@@ -297,7 +298,7 @@ class CandidateFeatures:
         features["t:link"] = link.score
         if link.key:
             features["t:said key"] = 1.0
-        if target.role is ColumnRole.IDENTIFIER:
+        if target.role is Role.IDENTIFIER:
             features["t:id"] = 1.0
             features[f"{op}:t:id"] = 1.0
         said_key = link.key or (link.exact and not KEY_WORDS.isdisjoint(target.stems))
@@ -313,7 +314,7 @@ class CandidateFeatures:
             features["t:derived"] = 1.0
         if link.mask & question.focus:
             features["t:focus"] = 1.0
-            if target.role is ColumnRole.IDENTIFIER:
+            if target.role is Role.IDENTIFIER:
                 features["t:focus:id"] = 1.0
         elif question.focus and link.score:
             features["t:unfocused"] = 1.0
@@ -374,10 +375,10 @@ class CandidateFeatures:
             if len(self.measures) == 1 and measure.measure:
                 features["m:only"] = 1.0
         if link.mask & self._behind_superlatives:
-            features[f"m:behind superlative:{measure.role}"] = 1.0
+            features[f"m:behind superlative:{_role_feature(measure.role)}"] = 1.0
         elif self._measure_behind_superlative:
             features["m:another behind superlative"] = 1.0
-        if measure.role is ColumnRole.ORDINAL:
+        if measure.role is Role.ORDINAL:
             features["m:ordinal"] = 1.0
         if measure.temporal:
             features["m:time"] = 1.0
@@ -533,6 +534,11 @@ def before_per(view: ColumnView) -> tuple[str, ...]:
     return view.stems[: view.stems.index(_PER)] if _PER in view.stems[1:] else view.stems
 
 
+def _role_feature(role: Role) -> str:
+    """The name that the ranker's weights know a role by."""
+    return role.value.lower() if role in NAMING else "plain"
+
+
 def _kind(view: ColumnView) -> str:
     if view.personal:
         return "person"
@@ -540,6 +546,6 @@ def _kind(view: ColumnView) -> str:
         return "place"
     if view.timelike:
         return "time"
-    if view.role is not ColumnRole.PLAIN:
-        return str(view.role)
+    if view.role in NAMING:
+        return _role_feature(view.role)
     return "number" if view.numeric else str(view.kind)

@@ -20,7 +20,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import comparable
-from kgtable.programs.relation import ColumnRole, MemberKind
+from kgtable.programs.relation import NAMING, MemberKind
 from kgtable.programs.scalars import normal
 from kgtable.questions.column_links import ColumnLink, ColumnLinks, inflected
 from kgtable.questions.conditions import Condition, run_beside
@@ -28,6 +28,7 @@ from kgtable.questions.english import fold, word_stem
 from kgtable.questions.mentions import NumberMention, QuestionToken
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import LONGEST_VALUE, ColumnView, stems_of
+from kgtable.tables.model import Role
 from kgtable.text.words import is_empty_word
 
 MOST_LISTED = 40
@@ -238,19 +239,17 @@ class CellConditions(ColumnLinks):
             for place in cells.numbers.get(number.value, ()):
                 view = self.index.columns[place[0]]
                 named = self.columns[place[0]].mask & number.mask << 1  # "the second floor" of a column "Floor"
-                if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL and not named):
+                if place[0] in seen or (ordinal and view.role is not Role.ORDINAL and not named):
                     continue
                 if number.unit and view.units and not any(comparable(number.unit, unit) for unit in view.units):
                     continue
                 seen.add(place[0])
                 link = self.columns[place[0]]
                 near = run_beside(number.mask, link.mask)
-                quality = (
-                    0.45 + 0.4 * (bool(near) and link.score > 0.5) + (0.1 if view.role is not ColumnRole.PLAIN else 0)
-                )
+                quality = 0.45 + 0.4 * (bool(near) and link.score > 0.5) + (0.1 if view.role in NAMING else 0)
                 mask = number.mask | near | number.unit_mask
                 found = self._equal(place, mask, "number", min(quality, 0.95))
-                if view.numeric and view.role is ColumnRole.PLAIN:
+                if view.numeric and view.role not in NAMING:
                     constant = Constant(number.value, ValueKind.QUANTITY, number.unit, number.scale)
                     found = replace(found, expression=Compare(Relator.EQUAL, view.ref, constant))
                 yield found

@@ -27,7 +27,6 @@ from kgtable.programs.algebra import (
     Sort,
     SortKey,
 )
-from kgtable.programs.relation import ColumnRole
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
 from kgtable.questions.english import linking_verbs
@@ -35,6 +34,7 @@ from kgtable.questions.grammar import MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import condition_set
+from kgtable.tables.model import Role
 
 
 class Comparisons(Grammar):
@@ -131,7 +131,7 @@ class Comparisons(Grammar):
                     "how_many",
                     "how_much",
                 }
-                and view.role is not ColumnRole.ORDINAL
+                and view.role is not Role.ORDINAL
             ):
                 # "How much faster was A than B": what A has less of the time, so that the answer is positive.
                 less = not timed and self._measures_the_other_way(view) != self._says_other_first(one)
@@ -200,7 +200,7 @@ class Comparisons(Grammar):
             sign = (
                 next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0) if view else 0
             )
-            if view is not None and not sign and view.role is ColumnRole.ORDINAL:
+            if view is not None and not sign and view.role is Role.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
         for cue, down in (

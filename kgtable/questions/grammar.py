@@ -14,7 +14,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import text_of
 from kgtable.questions.candidates import DETERMINERS, Candidate, CandidateFeatures
 from kgtable.questions.conditions import Condition, negated
@@ -22,6 +22,7 @@ from kgtable.questions.english import words_of_type
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet, ProgramSource, condition_set
+from kgtable.tables.model import Role
 
 MOST_CONDITION_SETS = 9
 
@@ -120,7 +121,7 @@ class Grammar(CandidateFeatures):
     def _is_number_of_named_rows(self, view: ColumnView) -> bool:
         """Whether the question does not ask for numbers that identify rows, and each row has a name of its own."""
         said = view.key_words & self.question.stems or self.source.link(view).mask & ~self.source.title
-        if not view.label or view.role is not ColumnRole.IDENTIFIER or said:
+        if not view.label or view.role is not Role.IDENTIFIER or said:
             return False
         return any(
             other.stems == _A_NAME and other.ref.table == view.ref.table and other.distinct == view.distinct
@@ -142,7 +143,7 @@ class Grammar(CandidateFeatures):
             and (
                 not view.key_words
                 or view.key_words & said
-                or (view.role is ColumnRole.PLAIN and self._is_named_in_part(view))
+                or (view.role not in NAMING and self._is_named_in_part(view))
             )
         ]
         named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))

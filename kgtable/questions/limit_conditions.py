@@ -19,12 +19,13 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
-from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import SCALES, duration_seconds, text_of, time_in
 from kgtable.questions.column_links import ColumnLinks
 from kgtable.questions.conditions import Condition, distance
 from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
 from kgtable.questions.relation_index import ColumnView, TableIndex
+from kgtable.tables.model import Role
 
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""
@@ -177,7 +178,7 @@ class LimitConditions(ColumnLinks):
         for threshold in self.question.thresholds:
             scored = []
             for view in self.index.columns:
-                if not (view.numeric or view.temporal or view.role is ColumnRole.ORDINAL):
+                if not (view.numeric or view.temporal or view.role is Role.ORDINAL):
                     continue
                 found = self._threshold(threshold, view)
                 if found is not None:
@@ -226,7 +227,7 @@ class LimitConditions(ColumnLinks):
             else:
                 quality -= 0.1
         unit = number.unit if units or view.kind is ValueKind.DURATION else None
-        if view.role is not ColumnRole.PLAIN:
+        if view.role in NAMING:
             quality -= 0.25
         if (
             number.value == number.value.to_integral_value()
@@ -235,7 +236,7 @@ class LimitConditions(ColumnLinks):
         ):
             quality -= 0.3
         ref: Expression = view.ref
-        if view.role is ColumnRole.ORDINAL:
+        if view.role is Role.ORDINAL:
             ref = Apply(Function.NUMBER, view.ref)
         constant = Constant(number.value, kind, unit, number.scale or self._plain_scale(number, view))
         if number.unit and not units and view.unit_hint is not None and view.kind is not ValueKind.DURATION:

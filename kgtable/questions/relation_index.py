@@ -16,10 +16,10 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
+from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
-from kgtable.tables.column_profile import CLOCK_NAME
+from kgtable.tables.model import Role
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
 
@@ -78,7 +78,7 @@ class ColumnView:
     ref: ColumnRef
     name: str
     kind: ValueKind
-    role: ColumnRole
+    role: Role
     stems: tuple[str, ...]
     own: tuple[str, ...]
     aspects: frozenset[str]
@@ -124,14 +124,12 @@ class ColumnView:
     @property
     def measure(self) -> bool:
         """Whether it may be summed or averaged."""
-        return self.numeric and self.role is ColumnRole.PLAIN
+        return self.numeric and self.role not in NAMING
 
     @property
     def sortable(self) -> bool:
         """Whether it may rank rows."""
-        return (self.numeric or self.temporal or self.role is ColumnRole.ORDINAL) and (
-            self.role is not ColumnRole.IDENTIFIER
-        )
+        return (self.numeric or self.temporal or self.role is Role.ORDINAL) and (self.role is not Role.IDENTIFIER)
 
 
 class TableIndex:
@@ -160,7 +158,7 @@ class TableIndex:
         relation = self.relation
         label = relation.label_column()
         views = [self._view(index, index == label) for index in range(len(relation.columns))]
-        key = next((view for view in views if view.label and view.role is ColumnRole.IDENTIFIER), None)
+        key = next((view for view in views if view.label and view.role is Role.IDENTIFIER), None)
         named = None if key is None else _naming(views, key)
         if key is not None and named is not None:
             views[key.place] = replace(key, label=False)
@@ -196,7 +194,7 @@ class TableIndex:
     @cached_property
     def has_totals(self) -> bool:
         """Whether it has total rows or aggregates among its members."""
-        return bool(((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.AGGREGATE)).any())
+        return bool(((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.TOTAL)).any())
 
     def _reference(self, header: str, index: int) -> str | int:
         """The header where it names this column alone, else the index."""
@@ -219,16 +217,14 @@ class TableIndex:
             stems = tuple(stem for stem in stems if stem != ending) or stems
             own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
         key_words: frozenset[str] = frozenset()
-        if column.role is not ColumnRole.PLAIN or {"id", "key", "code"} & set(own_stems):
+        if column.role in NAMING or {"id", "key", "code"} & set(own_stems):
             keys = words_of_type("key")
             key_words = keys & set(stems)
             stems = tuple(stem for stem in stems if stem not in keys) or stems
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
         said = frozenset(stems)
-        clock = _is_clock(data) and (
-            column.kind is ValueKind.DATE or (column.kind is ValueKind.DURATION and CLOCK_NAME.search(own) is not None)
-        )
+        clock = column.kind is ValueKind.DATE and _is_clock(data)
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
         names = () if set(written) == said else (written,)
         shared = _SHARE_OF.search(own) or ("PERCENT" in column.units and _OWN_SHARE.match(plain)) or None
@@ -270,7 +266,7 @@ def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:
         view
         for view in views
         if view.kind is ValueKind.TEXT
-        and view.role is ColumnRole.PLAIN
+        and view.role not in NAMING
         and view.distinct == view.filled > 1
         and not view.missing
     ]
@@ -357,9 +353,9 @@ _TOTAL = stemmed("total")
 _NAMES = frozenset(map(stemmed, ("name", "title")))
 
 
-def _ranked(role: ColumnRole, stems: tuple[str, ...]) -> frozenset[str]:
+def _ranked(role: Role, stems: tuple[str, ...]) -> frozenset[str]:
     """*Rank* for an ordinal column that abbreviates it."""
-    short = role is ColumnRole.ORDINAL and len(stems) == 1 and stems[0] in words_of_type("rank")
+    short = role is Role.ORDINAL and len(stems) == 1 and stems[0] in words_of_type("rank")
     return _RANK if short else frozenset()
 
 

@@ -30,12 +30,12 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.relation import ColumnRole
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
+from kgtable.tables.model import Role
 
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 
@@ -174,7 +174,7 @@ class Selections(Grammar):
                 if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
                 descending = sign > 0 if sign else down
-                if by.role is ColumnRole.ORDINAL and not sign and name in ("high", "low", "good", "bad", "most"):
+                if by.role is Role.ORDINAL and not sign and name in ("high", "low", "good", "bad", "most"):
                     descending = not down
                 ranked: Rows = base
                 if self._shows_costs_below_zero(by):  # what costs most is the lowest of the amounts below zero

@@ -23,7 +23,7 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.questions.column_links import ColumnLink
 from kgtable.questions.conditions import Condition
@@ -31,6 +31,7 @@ from kgtable.questions.english import linking_verbs
 from kgtable.questions.linking import Links
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, TableIndex
+from kgtable.tables.model import Role
 
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
@@ -322,7 +323,7 @@ def references_of(join: ProgramSource) -> Iterator[ColumnRef]:
         if (
             key is not None
             and (meant or (refers is not None and _is_keyed(refers)))
-            and (key.role is not ColumnRole.PLAIN or key.key_words)
+            and (key.role in NAMING or key.key_words)
             and key.distinct == key.filled
             and any(view.label and view is not key for view in columns)
         ):
@@ -399,16 +400,14 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
 def _key_columns(index: TableIndex) -> list[ColumnView]:
     """The columns that may be a key or refer to one; of a very wide table those called a key, then the first."""
     found = [
-        view
-        for view in index.columns
-        if view.distinct >= 2 and (view.role is not ColumnRole.ORDINAL or _is_keyed(view))
+        view for view in index.columns if view.distinct >= 2 and (view.role is not Role.ORDINAL or _is_keyed(view))
     ]
     chosen = sorted(found, key=lambda view: (not _is_keyed(view), view.place))[:MOST_KEY_COLUMNS]
     return sorted(chosen, key=lambda view: view.place)
 
 
 def _is_keyed(view: ColumnView) -> bool:
-    return view.role is ColumnRole.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(view.stems)
+    return view.role is Role.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(view.stems)
 
 
 def _number_other_things(one: ColumnView, other: ColumnView) -> bool:

@@ -25,6 +25,7 @@ from kgtable.values.dates import (
     parse_day_of_year,
     parse_duration,
 )
+from kgtable.values.lexicon import are_truths, truth_of
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
     MISSING_MARKERS,
@@ -148,11 +149,15 @@ _MOMENT_NAME = re.compile(
     re.IGNORECASE,
 )
 """Those of them that no length of time is headed by."""
+_RACED = re.compile(r"\d|\b(?:swim|bike|run|transition|heat|final|best|result|mark|pb|sb)\b", re.IGNORECASE)
+"""Headers of times that something took."""
 _PLAIN_YEAR = re.compile(r"[12]\d{3}")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
 _BETWEEN = re.compile(r"(\d{1,4}(?:\.\d{1,9})?) ?[-–—−] ?(\d{1,4}(?:\.\d{1,9})?)")
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?![\d,.])")
+_BELOW_ONE = re.compile(r"[-−(]?[€$£]? ?0,\d{3}\)? ?[€$£%]?")
+"""A number that cannot group thousands: ``0,750``."""
 _POINT_DECIMAL = re.compile(
     r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
 )
@@ -198,12 +203,12 @@ _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:on
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 MOST_SPELLINGS = 48
 """In how many ways, small and capital letters mixed, the words of a truth value can be written."""
-_BOOLEANS = ({"yes", "no"}, {"true", "false"})
 
 
 def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     """The style of every column, from the header and the body rows of the table's head."""
     samples = _sample(table)
+    rows = sum(1 for _ in _body_rows(table))
     commas = [_decimal_comma(texts) for texts in samples]
     orders = [_date_order(texts) for texts in samples]
     table_comma = True in commas and False not in commas
@@ -217,7 +222,7 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     label_pairs = sum(1 for text in labels if converted_unit(text)) * 2 >= max(1, len(labels))
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
-        style = _profile(column, texts, column.index == table.structure.label_column, flagged)
+        style = _profile(column, texts, column.index == table.structure.label_column, flagged, rows)
         if column.index in halves and texts and all(map(_FULL_CLOCK.fullmatch, texts)):
             style = replace(style, is_clock=True, is_duration=False)
         converted = label_pairs or converted_unit(column.path[-1] if column.path else "") is not None
@@ -263,7 +268,7 @@ def _body_rows(table: Table) -> Iterator[Row]:
             yield row
 
 
-def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: bool) -> ColumnStyle:
+def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: bool, rows: int) -> ColumnStyle:
     name = " ".join((column.path[-1] if column.path else "").split())
     has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
@@ -281,11 +286,11 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_year=not identifier and _has_years(name, texts, is_label),
         is_boolean=len(texts) <= MOST_SPELLINGS
         and sum(texts.values()) > 1
-        and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        and are_truths(texts, has_blanks=not is_label and sum(texts.values()) < rows),
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
-        is_clock=are_named_clocks(name, texts),
-        is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
+        is_clock=(clocks := _are_clocks(name, texts)),
+        is_duration=not clocks and not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
         hours_first=_HOURS_FIRST.search(name) is not None,
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
@@ -332,10 +337,10 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     if len(spans) == len(plain) and _in_several_units(spans):
         return True
     sure = any(text.count(":") == 2 or _COMPOUND.search(text) or _SPLIT_SECONDS.search(text) for text in spans)
-    named = DURATION_NAME.search(name) is not None
-    if not (sure or (named and any(":" in text for text in spans))):
-        return False
-    if not named and not sure:
+    named = DURATION_NAME.search(name) is not None or _HOURS_FIRST.search(name) is not None
+    figures = any(":" in text for text in spans)
+    plainly = figures and len(spans) >= 0.6 * len(list(texts)) and not all(map(_CLOCK.fullmatch, plain))
+    if not (sure or (named and figures) or plainly):
         return False
     if all(map(_CLOCK.fullmatch, plain)) and not named:
         return False
@@ -364,6 +369,18 @@ def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
     plain = sum(_FULL_CLOCK.fullmatch(text) is not None for text in texts)
     rest = plain < len(texts) and all(map(_CLOCK_FORM.fullmatch, texts))
     return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
+
+
+def _are_clocks(name: str, texts: Iterable[str]) -> bool:
+    """Whether cells are times of the day: all have two figures for the hour, and nothing names a length of time."""
+    told = list(texts)
+    if are_named_clocks(name, told):
+        return True
+    if not told or CLOCK_NAME.search(name) or not all(map(_CLOCK.fullmatch, told)):
+        return False
+    early = any(text.startswith("0") for text in told)
+    fives = all(text.endswith(("0", "5")) for text in told)
+    return (early or fives) and not (DURATION_NAME.search(name) or _RACED.search(name))
 
 
 def _definitions(table: Table) -> Mapping[str, str]:
@@ -551,6 +568,8 @@ def _decimal_comma(texts: Iterable[str]) -> bool | None:
             points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
     if commas or points:
         return commas > points
+    if any(map(_BELOW_ONE.fullmatch, texts)):
+        return True
     return True if _groups_with_points(texts) else None
 
 
@@ -598,7 +617,6 @@ CACHED_CELLS = 4096
 _EMPTY = CellValue(CellKind.EMPTY)
 _MISSING = CellValue(CellKind.MISSING)
 _TEXT = CellValue(CellKind.TEXT)
-_TRUTH_VALUES = {"yes": "true", "true": "true", "no": "false", "false": "false"}
 _WITH_DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _DATED = re.compile(
     r"[0-9][-/.][0-9]|[12][0-9]{3}|[0-9]:[0-9]|[QHqhFf][Yy1-4][ '’]?[0-9]{2}|[0-9][QHqh]|['’][0-9]{2}"
@@ -675,8 +693,8 @@ def _type_other(text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle
             or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
         ):
             return _MISSING
-        if style.is_boolean and stripped.lower() in _TRUTH_VALUES:
-            return CellValue(CellKind.BOOLEAN, None, _TRUTH_VALUES[stripped.lower()], "xsd:boolean")
+        if style.is_boolean and (truth := truth_of(stripped)):
+            return CellValue(CellKind.BOOLEAN, None, truth, "xsd:boolean")
     if not _WITH_DIGIT.search(text):
         return _TEXT if text.strip() else _MISSING
     if style.is_identifier:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -123,12 +124,58 @@ class Grid:
         return tuple(row for row, _ in zip(self.rows, range(HEAD_ROWS), strict=False))
 
 
+class Role(StrEnum):
+    """Role of a column; the values are local names of the core vocabulary (`ontologies/kgtable.ttl`)."""
+
+    IDENTIFIER = "Identifier"
+    LABEL = "Label"
+    CATEGORY = "Category"
+    FLAG = "Flag"
+    TIME = "Time"
+    ORDINAL = "Ordinal"
+    MEASURE = "Measure"
+    TEXT = "Text"
+
+
+class MeasureKind(StrEnum):
+    """Kind of a measure: how its values may be added up.
+
+    Counts and amounts add up. A level holds at a time, and adds up over things only. A rate never does.
+    """
+
+    COUNT = "Count"
+    AMOUNT = "Amount"
+    LEVEL = "Level"
+    RATE = "Rate"
+    DURATION = "Duration"
+    SCORE = "Score"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Meaning of a column, decided once, at conversion.
+
+    `kind` is that of a measure; None where the measures stand in rows, each with a kind of its own. `variant` tells
+    columns of one measure apart: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
+    (local name). `evidence` names what spoke for
+    the decision ("values", "words", "arithmetic", "unit", "mapping", "model"), `confidence` lies between 0 and 1.
+    """
+
+    role: Role
+    kind: MeasureKind | None = None
+    variant: str | None = None
+    quantity_kind: str | None = None
+    evidence: tuple[str, ...] = ()
+    confidence: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column and the header texts above it, from the top down; none where there is no header."""
 
     index: int
     path: tuple[str, ...] = ()
+    meaning: Meaning | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -145,7 +192,9 @@ class Structure:
     from `body_start` on are body rows. `parents` maps a body row to the group row that heads it.
     `label_column` holds the text that names a row. `corner` is the header text above it.
     `footnotes` are body rows that hold a note or a source instead of data; `of_which`
-    rows whose amounts are part of another row's. `marks` maps a footnote mark to its text where the
+    rows whose amounts are part of another row's; `statistics` rows of means and the like; `changes` rows of
+    differences between others. `summed` maps a total to the rows it sums, `measures` a row that is a measure of its
+    own to its kind. `marks` maps a footnote mark to its text where the
     table or its context explains it.
     """
 
@@ -162,11 +211,15 @@ class Structure:
     footnotes: frozenset[int] = frozenset()
     marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     of_which: frozenset[int] = frozenset()
+    statistics: frozenset[int] = frozenset()
+    changes: frozenset[int] = frozenset()
+    summed: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    measures: Mapping[int, MeasureKind] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def aside(self) -> frozenset[int]:
-        """The body rows that are no members: totals, parts of other rows, notes."""
-        return self.totals | self.of_which | self.footnotes
+        """The body rows that are not members: totals, statistics, changes, parts of other rows, notes."""
+        return self.totals | self.statistics | self.changes | self.of_which | self.footnotes
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,36 @@ def conversion_records() -> dict[str, Conversion]:
     }
 
 
+_KINDS_OF_DIMENSIONS: Final = {
+    "L1I0M0H0T0D0": "Length", "L2I0M0H0T0D0": "Area", "L3I0M0H0T0D0": "Volume", "L0I0M1H0T0D0": "Mass",
+    "L0I0M0H0T1D0": "Time", "L0I0M0H1T0D0": "Temperature", "L1I0M0H0T-1D0": "Velocity", "L2I0M1H0T-2D0": "Energy",
+    "L2I0M1H0T-3D0": "Power", "L-1I0M1H0T-2D0": "Pressure", "L-3I0M1H0T0D0": "Density", "L0I0M0H0T-1D0": "Frequency",
+    "L1I0M1H0T-2D0": "Force", "L-3I0M0H0T0D0": "NumberDensity", "L3I0M0H0T-1D0": "VolumeFlowRate",
+    "L0I0M1H0T-1D0": "MassFlowRate",
+}  # fmt: skip
+
+
+@cache
+def quantity_kind(unit: str | None) -> str | None:
+    """The kind of quantity, by QUDT local name, that numbers in a unit are of; None where no general one fits.
+
+    >>> quantity_kind("CCY_EUR"), quantity_kind("KiloM"), quantity_kind("NUM"), quantity_kind("UNITLESS")
+    ('Currency', 'Length', 'Count', None)
+    """
+    if unit is None or unit not in units():
+        return None
+    if units()[unit].currency:
+        return "Currency"
+    if unit == "NUM":
+        return "Count"
+    if unit in ("PERCENT", "PERMILLE", "PPM", "PPB"):
+        return "DimensionlessRatio"
+    if len(units()[unit].kinds) == 1:
+        return units()[unit].kinds[0]
+    dimension = conversion_records()[unit].dimension
+    return _KINDS_OF_DIMENSIONS.get(dimension.removeprefix("A0E0")) if dimension.startswith("A0E0") else None
+
+
 @cache
 def currency_codes() -> dict[str, str]:
     """ISO 4217 code → QUDT local name, for the currencies that QUDT has."""

@@ -43,8 +43,9 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.executor import run as run_program
-from kgtable.programs.relation import ColumnRole, MemberKind, Relation
+from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.syntax import program_to_json
+from kgtable.tables.model import Role
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_quantities
 from scripts.benchmarks.folder import BenchmarkFolder, file_name
@@ -217,7 +218,8 @@ class _DocumentTable:
             for column in self.relation.columns
             if column.index != label
             and column.header
-            and self.relation.typing(column.index) == (ValueKind.QUANTITY, ColumnRole.PLAIN)
+            and column.kind is ValueKind.QUANTITY
+            and column.role is Role.MEASURE
         ]
 
     def run(self, expression: Expression) -> ProgramResult | None:

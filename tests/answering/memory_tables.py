@@ -47,6 +47,10 @@ class MemoryTables:
     def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
         """Nothing: all tables are at hand."""
 
+    def decoded(self, id: str) -> DecodedTable:
+        """The whole table with the values of its cells."""
+        return self._whole(id)
+
     def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
         """The numbers of its body cells by grid position."""
         return self._whole(id).quantities

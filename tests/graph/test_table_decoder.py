@@ -15,6 +15,7 @@ from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Namespaces
+from kgtable.ontology.annotate import annotate
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Area, Grid, Table
@@ -59,9 +60,10 @@ def test_every_grid_comes_back_through_a_store(contents: list[list[tuple[str, ..
 def test_structure_and_context_come_back(folder: Path) -> None:
     for found in read_folder(folder):
         assert isinstance(found, Grid)
-        table = make_table(found)
+        table = annotate(make_table(found)).table
         back = decoded(triples_of(found), found.id, NAMES)
         assert back.structure == table.structure
+        assert [column.meaning for column in back.columns] == [column.meaning for column in table.columns]
         assert back.context == found.context
 
 

@@ -57,6 +57,7 @@ FIGURE_8B = """
 <row/1> a kgt:Row, kgt:Group ;
     kgt:table <http://example.org/data/table/figure-8b> ;
     kgt:row 1 ;
+    kgt:measureKind kgt:Amount ;
     rdfs:label "Net Income" ;
     kgt:subject data:net_income ;
     ex:hasAccount "Net Income" ;
@@ -67,6 +68,7 @@ MEMBER_OF_8B = """
 <row/3> a kgt:Row ;
     kgt:table <http://example.org/data/table/figure-8b> ;
     kgt:row 3 ;
+    kgt:measureKind kgt:Amount ;
     rdfs:label "- Costs" ;
     kgt:subject data:costs ;
     kgt:group <row/1> ;

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from kgtable.graph.table_decoder import quantities_of
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import ProgramResult, Relation, parse_program, relation_of, run
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source, Table
@@ -58,7 +58,7 @@ def relation() -> MakeRelation:
 
     def make(id: str, text: str) -> Relation:
         found = table(id, text)
-        return relation_of(found, quantities_of(found))
+        return relation_of(decode_in_memory(found))
 
     return make
 

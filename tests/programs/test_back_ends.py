@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import ProgramCompilationError, ProgramError
-from kgtable.graph.table_decoder import quantities_of
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.algebra import (
     Aggregate,
@@ -41,7 +41,7 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation import Role
 from kgtable.programs.scalars import text_of
 from kgtable.questions.ranker import candidates_of, sources_of
 from kgtable.questions.reading import Question
@@ -71,7 +71,7 @@ TABLES = {
         "points-2023": POINTS_2023, "points-2024": POINTS_2024,
     }.items()
 }  # fmt: skip
-RELATIONS = {id: relation_of(found, quantities_of(found)) for id, found in TABLES.items()}
+RELATIONS = {id: relation_of(decode_in_memory(found)) for id, found in TABLES.items()}
 STORE = store_of(TABLES.values())
 
 
@@ -169,7 +169,7 @@ def programs(draw: st.DrawFn) -> Program:
         rows = Filter(rows, draw(st.sampled_from([And, Or]))(tuple(found)))
     columns = RELATIONS[id].columns
     column = ColumnRef(draw(st.sampled_from(columns)).index)
-    sortable = ColumnRef(draw(st.sampled_from([c for c in columns if c.role is not ColumnRole.IDENTIFIER])).index)
+    sortable = ColumnRef(draw(st.sampled_from([c for c in columns if c.role is not Role.IDENTIFIER])).index)
     form = draw(st.sampled_from(["aggregate", "count", "sort", "limit", "group", "distinct", "rows"]))
     match form:
         case "aggregate":

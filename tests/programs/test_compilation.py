@@ -6,7 +6,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgtable.errors import ProgramCompilationError
-from kgtable.graph.table_decoder import quantities_of
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
 from tests.programs.back_ends import in_memory, in_sparql, store_of
@@ -23,7 +23,7 @@ back\\slash \\" {{0}} $p1 ?row|9|c"""
 def test_table_text_is_never_read_as_a_query() -> None:
     id = 'evil"; DROP TABLE "t'
     found = table(id, HOSTILE)
-    relations = {id: relation_of(found, quantities_of(found))}
+    relations = {id: relation_of(decode_in_memory(found))}
     store = store_of([found])
     for column in (0, 1, 2):
         for value in relations[id].data(column).values:
@@ -100,7 +100,7 @@ Number of sites||9"""
 def test_columns_whose_units_fit_only_row_by_row_do_not_map() -> None:
     """No `UnitMismatchError`: the same program gives an answer in memory."""
     found = table("mixed", MIXED)
-    relations = {"mixed": relation_of(found, quantities_of(found))}
+    relations = {"mixed": relation_of(decode_in_memory(found))}
     program = parse_program(where(rows_of("mixed"), compare("<", {"column": 1}, {"column": 2})))
     assert len(run(program, relations)) > 0
     with pytest.raises(ProgramCompilationError, match="several units"):

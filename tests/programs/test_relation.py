@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import UnknownColumnError
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import Relation, relation_of
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.relation import ColumnRole, MemberKind
+from kgtable.programs.relation import MemberKind, Role
 from tests.programs.conftest import MakeRelation, table
 
 
@@ -17,12 +18,12 @@ def test_kinds_of_rows(relations: dict[str, Relation]) -> None:
     assert kinds(relations["budget"]) == ["MEMBER", "MEMBER", "MEMBER", "TOTAL", "PART"]
 
 
-def test_sums_among_members_are_aggregates(relation: MakeRelation) -> None:
+def test_sums_among_members_are_totals(relation: MakeRelation) -> None:
     text = "Country|1990|2005\nChad|5921|10067\nPeru|22071|27866\nFiji|728|822\nWorld|28720|38755\nMali|0|0"
-    assert kinds(relation("w", text))[3] == "AGGREGATE"
+    assert kinds(relation("w", text))[3] == "TOTAL"
     career = "Season|Games|Points|Assists|Longest\n2001|82|1201|310|9\n2002|79|1411|287|12\n2003|81|1020|402|7"
-    assert kinds(relation("c", f"{career}\nCareer|242|3632|999|12"))[3] == "AGGREGATE"
-    assert "AGGREGATE" not in kinds(relation("c", f"{career}\nCareer|242|3631|998|12"))
+    assert kinds(relation("c", f"{career}\nCareer|242|3632|999|12"))[3] == "TOTAL"
+    assert "TOTAL" not in kinds(relation("c", f"{career}\nBoth|242|3631|998|12"))
     games = "Team|Won|Lost\nA|1|2\nB|2|1\nC|3|3"
     assert set(kinds(relation("g", games))) == {"MEMBER"}
 
@@ -30,21 +31,21 @@ def test_sums_among_members_are_aggregates(relation: MakeRelation) -> None:
 @pytest.mark.parametrize(
     ("header", "cells", "kind", "role"),
     [
-        ("Order No", "4101 4102 4106", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
-        ("member_id", "7 3 9", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
-        ("Postcode", "01234 99999 04000", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
-        ("Phone", "555-1234 555-9999 555-0000", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
-        ("Rank", "1 2 T3", ValueKind.ENTITY, ColumnRole.ORDINAL),
-        ("Year", "1999 2003 2010", ValueKind.PERIOD, ColumnRole.PLAIN),
-        ("Paid", "12 30 7", ValueKind.QUANTITY, ColumnRole.PLAIN),
-        ("Goals", "3 1 2", ValueKind.QUANTITY, ColumnRole.PLAIN),
-        ("Lap time", "1:02.5 1:01.9 0:59.0", ValueKind.DURATION, ColumnRole.PLAIN),
-        ("Opened", "2015-03-01 2018-12-15 2020-01-31", ValueKind.DATE, ColumnRole.PLAIN),
-        ("Town", "Oslo Rome Bonn", ValueKind.TEXT, ColumnRole.PLAIN),
+        ("Order No", "4101 4102 4106", ValueKind.ENTITY, Role.IDENTIFIER),
+        ("member_id", "7 3 9", ValueKind.ENTITY, Role.IDENTIFIER),
+        ("Postcode", "01234 99999 04000", ValueKind.ENTITY, Role.IDENTIFIER),
+        ("Phone", "555-1234 555-9999 555-0000", ValueKind.ENTITY, Role.IDENTIFIER),
+        ("Rank", "1 2 T3", ValueKind.ENTITY, Role.ORDINAL),
+        ("Year", "1999 2003 2010", ValueKind.PERIOD, Role.TIME),
+        ("Paid", "12 30 7", ValueKind.QUANTITY, Role.MEASURE),
+        ("Goals", "3 1 2", ValueKind.QUANTITY, Role.MEASURE),
+        ("Lap time", "1:02.5 1:01.9 0:59.0", ValueKind.DURATION, Role.MEASURE),
+        ("Opened", "2015-03-01 2018-12-15 2020-01-31", ValueKind.DATE, Role.TIME),
+        ("Town", "Oslo Rome Bonn", ValueKind.TEXT, Role.CATEGORY),
     ],
 )
 def test_types_and_roles_of_columns(
-    relation: MakeRelation, header: str, cells: str, kind: ValueKind, role: ColumnRole
+    relation: MakeRelation, header: str, cells: str, kind: ValueKind, role: Role
 ) -> None:
     rows = [f"name {chr(97 + i)}|{cell}" for i, cell in enumerate(cells.split())]
     column = relation("t", "\n".join([f"Thing|{header}", *rows])).columns[1]
@@ -53,8 +54,8 @@ def test_types_and_roles_of_columns(
 
 def test_running_numbers_are_no_measures(relation: MakeRelation) -> None:
     sales = relation("s", "Sale|Pieces\n" + "\n".join(f"{880 + i}|{i % 3 + 1}" for i in range(8)))
-    assert sales.columns[0].role is ColumnRole.IDENTIFIER
-    assert sales.columns[1].role is ColumnRole.PLAIN
+    assert sales.columns[0].role is Role.IDENTIFIER
+    assert sales.columns[1].role is Role.MEASURE
 
 
 def test_columns_by_header_and_near_names(relations: dict[str, Relation]) -> None:
@@ -73,7 +74,7 @@ def test_same_headers_need_an_index(relation: MakeRelation) -> None:
 
 
 def test_some_columns_of_a_relation_keep_their_names_and_places() -> None:
-    whole = relation_of(table("t", "Name|A|B|B\nx|1|2|3\ny|4|5|6"))
+    whole = relation_of(decode_in_memory(table("t", "Name|A|B|B\nx|1|2|3\ny|4|5|6")))
     narrow = whole.narrowed([3])
     assert [column.header for column in narrow.columns] == ["Name", "B"]
     assert narrow.resolve(3) == 1

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from kgtable.errors import UnitMismatchError
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.questions.by_rules import RankedAnswer, answer_by_programs
@@ -19,7 +20,7 @@ from tests.questions.test_linking import GAMES, STAFF
 
 
 def relation(name: str, *rows: tuple[str, ...]) -> Relation:
-    return relation_of(make_table(Grid(name, Source(f"{name}.csv"), rows, max(map(len, rows)))))
+    return relation_of(decode_in_memory(make_table(Grid(name, Source(f"{name}.csv"), rows, max(map(len, rows))))))
 
 
 FLEA = relation("flea-market", ("Item", "Seller", "Price"), ("Lamp", "Ilse", "€40"), ("Rug", "Basil", "£65"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.questions.conditions import Condition
@@ -17,7 +18,7 @@ from kgtable.tables.model import Grid, Source
 
 def relation(name: str, *rows: tuple[str, ...]) -> Relation:
     grid = Grid(name, Source(f"{name}.csv"), rows, max(map(len, rows)))
-    return relation_of(make_table(grid))
+    return relation_of(decode_in_memory(make_table(grid)))
 
 
 GAMES = relation(

@@ -384,7 +384,7 @@ def _values() -> Iterator[Case]:
     yield case_of("value: cost in brackets", "B3: -300 CCY_EUR", "Item,EUR\nSales,500\nCost of sales,(300)\nTax,(50)\n")
     yield case_of("value: CR/DR", "B2: '500 CR'", "Item,Balance\nA,500 CR\nB,300 DR\n")
     yield case_of("value: booleans", "B2: true", "Item,Open\nA,yes\nB,no\n")
-    yield case_of("value: ja/nein", "B2: 'ja'", "Stück;Offen\nA;ja\nB;nein\n")
+    yield case_of("value: ja/nein", "B2: true", "Stück;Offen\nA;ja\nB;nein\n")
     yield case_of(
         "value: iso datetime",
         "B2: 2024-05-01T10:00:00Z",

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.compiled.sql_tables import arrow
-from kgtable.programs.relation import ColumnRole, Relation
+from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
 from kgtable.systems.tablerag.vocabulary import cut, distinct_names
+from kgtable.tables.model import Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,9 +114,9 @@ def result_datum(value: Any) -> Datum | None:
     return Datum(kind, text if span is None else span, text=text)
 
 
-def _kind(values: Sequence[Datum | None], role: ColumnRole) -> str:
+def _kind(values: Sequence[Datum | None], role: Role) -> str:
     known = [value for value in values if value is not None]
-    if not known or role is ColumnRole.IDENTIFIER:
+    if not known or role is Role.IDENTIFIER:
         return "text"
     if all(_number(value) is not None for value in known):
         return "number"

@@ -1,0 +1,165 @@
+"""The lexicon of meaning: what words of headers, labels and cells speak for, in several languages.
+
+`ontologies/lexicon.csv` holds it as data. A sense is a role of a column, a kind of measure, a variant of a measure, a
+kind of row, or a truth value.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from kgtable.resources import read_shipped
+from kgtable.values.text import without_accents
+
+KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Duration", "Score"})
+ROLES: Final = frozenset({"Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Text"})
+VARIANTS: Final = frozenset({"actual", "budget", "forecast", "target", "estimate", "prior"})
+ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"})
+
+_LONGEST_TERM = 4
+_LONGEST_TEXT = 200
+_WORD = re.compile(r"[^\W_]+|[%#№‰]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SIGNS = {"%": "percent", "‰": "percent", "#": "no", "№": "no"}
+
+
+class Found(NamedTuple):
+    """A term found in a text: the sense it speaks for, and its first and last word by position from 0."""
+
+    sense: str
+    first: int
+    last: int
+
+
+@cache
+def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
+    """Term → senses, of one language and of all; a term with any ending keeps its star."""
+    found: dict[str, tuple[str, ...]] = {}
+    lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
+    for record in csv.DictReader(lines):
+        if record["language"] in ("", language):
+            for term in record["terms"].split("|"):
+                found[term] = (*found.get(term, ()), record["sense"])
+    return found
+
+
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
+
+
+@lru_cache(maxsize=20_000)
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a header or label in small letters without accents, signs as words.
+
+    >>> words_of("unitPrice_EUR (%)")
+    ('unit', 'price', 'eur', 'percent')
+    """
+    plain = without_accents(_CAMEL.sub(" ", text[:_LONGEST_TEXT])).casefold()
+    return tuple(_SIGNS.get(word, word) for word in _WORD.findall(plain))
+
+
+@lru_cache(maxsize=20_000)
+def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Found, ...]:
+    """The terms of a text that speak for one of the senses `among`, from left to right, longest first.
+
+    >>> [found.sense for found in senses("Average price per unit", KINDS)]
+    ['Rate', 'Rate', 'Rate']
+    >>> senses("Kontostand", KINDS, "de")
+    (Found(sense='Level', first=0, last=0),)
+    """
+    words = words_of(text)
+    terms = _terms(language)
+    found: list[Found] = []
+    at = 0
+    while at < len(words):
+        for length in range(min(_LONGEST_TERM, len(words) - at), 0, -1):
+            known = [sense for sense in _senses_of(words[at : at + length], terms) if sense in among]
+            if known:
+                found += (Found(sense, at, at + length - 1) for sense in dict.fromkeys(known))
+                at += length - 1
+                break
+        at += 1
+    return tuple(found)
+
+
+def _senses_of(words: tuple[str, ...], terms: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    text = " ".join(words)
+    known = terms.get(text)
+    if known is None and text.endswith("s"):
+        known = terms.get(text[:-1])
+    if known is None and len(words) == 1:
+        starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
+        known = next((terms[star] for star in starred if star in terms), None)
+    return known or ()
+
+
+def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
+    """Whether a whole label is one term of these senses, years and numbers aside.
+
+    >>> is_called("Grand total:", frozenset({"total"})), is_called("Total Wine", frozenset({"total"}))
+    (True, False)
+    """
+    words = words_of(text)
+    kept = tuple(word for word in words if not word.isdecimal()) or words
+    return any(sense in among for sense in _senses_of(kept, _terms(language)))
+
+
+@cache
+def _truths(language: str) -> Mapping[str, str]:
+    values = {"yes": "true", "no": "false", "mark": "true"}
+    return {term: values[sense] for term, known in _terms(language).items() for sense in known if sense in values}
+
+
+def truth_of(text: str) -> str | None:
+    """``true`` or ``false`` for a text of a column of truth values, in any of the languages.
+
+    >>> truth_of("Ja"), truth_of("✗"), truth_of("x"), truth_of("maybe")
+    ('true', 'false', 'true', None)
+    """
+    plain = text.casefold()
+    return next((found for language in LANGUAGES if (found := _truths(language).get(plain))), None)
+
+
+def are_truths(texts: Iterable[str], *, has_blanks: bool) -> bool:
+    """Whether the different texts of a column are truth values of one language, or one mark among blank cells.
+
+    Single letters count only where both values occur.
+
+    >>> are_truths(["Y", "N"], has_blanks=False), are_truths(["Y"], has_blanks=True), are_truths(["x"], has_blanks=True)
+    (True, False, True)
+    """
+    told = {text.casefold() for text in texts}
+    if not told or len(told) > 4 or any(len(text) > 12 for text in told):
+        return False
+    for language in LANGUAGES:
+        known = _terms(language)
+        if all({"yes", "no"} & set(known.get(text, ())) for text in told):
+            both = len({_truths(language)[text] for text in told}) == 2
+            if both or all(len(text) > 1 and text.isalpha() for text in told):
+                return True
+    return has_blanks and len(told) == 1 and all("mark" in _terms("").get(text, ()) for text in told)
+
+
+@cache
+def vocabulary(among: frozenset[str], language: str = "en") -> frozenset[str]:
+    """The words that terms of these senses are made of; a cheap look before a close one."""
+    return frozenset(
+        word.rstrip("*")
+        for term, known in _terms(language).items()
+        if not among.isdisjoint(known)
+        for word in term.split()
+    )
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """The language whose terms most texts are made of: English where no other one has more."""
+    among = KINDS | ROLES | VARIANTS | ROWS
+    told = [set(words_of(text)) for text in texts]
+    counts = {
+        language: sum(not vocabulary(among, language).isdisjoint(words) for words in told) for language in LANGUAGES
+    }
+    best = max(LANGUAGES, key=lambda language: counts[language])
+    return best if counts[best] > counts["en"] else "en"
