@@ -516,7 +516,10 @@ def decode_in_memory(
     given: dict[int, dict[int, CellQuantity]] = defaultdict(dict)
     for (row, column), quantity in quantities.items():
         given[row][column] = quantity
-    rows = tuple(replace(row, quantities=given.get(index, {})) for index, row in enumerate(found.rows))
+    rows = tuple(
+        replace(row, quantities={c: n for c, n in given.get(index, {}).items() if c < len(row.cells)})
+        for index, row in enumerate(found.rows)
+    )
     return replace(found, rows=rows)
 
 

@@ -34,7 +34,7 @@ MOST_COLUMNS: Final = 60
 """Columns that are compared with each other."""
 
 SURE: Final = 0.7
-"""Confidence from which a decision holds programs back."""
+"""Confidence that arithmetic does not outrank."""
 
 _TOTAL, _WHOLE, _PART = frozenset({"total"}), frozenset({"whole"}), frozenset({"part"})
 _STATISTIC, _CHANGE, _NOTE = frozenset({"statistic"}), frozenset({"change"}), frozenset({"note"})
@@ -585,9 +585,9 @@ class _Columns:
                     found[column] = _Kind(MeasureKind.RATE, "arithmetic", 0.8)
             if column in dense and self._is_running(column, dense):
                 found[column] = _Kind(MeasureKind.LEVEL, "arithmetic", 0.95)
-            filled = [value for value in values if value is not None]
-            hundred = len(filled) >= 3 and abs(sum(filled) - 100) <= Decimal("0.5") and not any(v < 0 for v in filled)
-            if hundred and kinds[column].confidence < SURE and any(v % 1 for v in filled):
+            told = [number for number in values if number is not None]
+            hundred = len(told) >= 3 and abs(sum(told) - 100) <= Decimal("0.5") and min(told) >= 0
+            if hundred and kinds[column].confidence < SURE and any(v % 1 for v in told):
                 found[column] = _Kind(MeasureKind.RATE, "arithmetic", 0.75)
         found.update(self._products(dense, kinds))
         return found
@@ -726,32 +726,31 @@ def kind_of(path: Sequence[str], unit: str | None, per: bool, language: str) -> 
     if unit is not None and "-PER-" in unit:
         flows = unit.endswith(_PER_TIME) and of not in _NOT_ADDED
         return _Kind(MeasureKind.LEVEL if flows else MeasureKind.RATE, "unit", 0.9)
-    said = _said(path, language)
+    said, sure = _said(path, language)
     if unit is None:
-        return None if said is None else _Kind(said, "words", 0.8)
+        return None if said is None else _Kind(said, "words", 0.8 if sure else 0.6)
     if of == "Time":
         return _Kind(MeasureKind.RATE if said is MeasureKind.RATE else MeasureKind.DURATION, "unit", 0.9)
     if said is not None and said not in (MeasureKind.COUNT, MeasureKind.SCORE):
-        return _Kind(said, "words", 0.85)
+        return _Kind(said, "words", 0.85 if sure else 0.6)
     if of in _NOT_ADDED:
         return _Kind(MeasureKind.RATE, "unit", 0.6)
     return _Kind(MeasureKind.AMOUNT, "unit", 0.6)
 
 
-def _said(path: Sequence[str], language: str) -> MeasureKind | None:
-    """The kind that the words of the last level with such words speak for."""
+def _said(path: Sequence[str], language: str) -> tuple[MeasureKind | None, bool]:
+    """The kind that the words of the last level with such words speak for, and whether they do so for sure."""
     for text in reversed(path):
         found = senses(text, KINDS, language)
         if not found:
             continue
-        if found[0].sense == "Count" and found[0].first == 0 and len(found) == 1:
-            return MeasureKind.COUNT
-        if found[0].sense == "Count" and found[0].first == 0 and found[0].last > 0:  # "number of employees"
-            return MeasureKind.LEVEL if found[-1].sense == "Level" else MeasureKind.COUNT
+        first, last = found[0], found[-1].sense
+        if first.sense == "Count" and first.first == 0 and (len(found) == 1 or first.last > 0):  # "number of employees"
+            return (MeasureKind.LEVEL if last == "Level" else MeasureKind.COUNT), True
         if any(one.sense == "Rate" for one in found):
-            return MeasureKind.RATE
-        return MeasureKind(found[-1].sense)
-    return None
+            return MeasureKind.RATE, True
+        return MeasureKind(last.removesuffix("?")), not last.endswith("?")
+    return None, False
 
 
 def _alike(texts: Sequence[str]) -> bool:

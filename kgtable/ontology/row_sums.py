@@ -145,7 +145,7 @@ def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int
 
 
 def _figures(amounts: npt.NDArray[np.int64]) -> int:
-    return sum(len(str(abs(amount)).rstrip("0") or "0") for amount in amounts.tolist() if amount)
+    return sum(len(str(abs(amount))) for amount in amounts.tolist() if amount)
 
 
 def _told_again(

@@ -96,6 +96,7 @@ from kgtable.programs.scalars import (
     truth,
 )
 from kgtable.programs.types import (
+    SURE,
     BoundTable,
     Scope,
     SourceColumn,
@@ -107,6 +108,7 @@ from kgtable.programs.types import (
     joined,
     names_of,
 )
+from kgtable.tables.model import MeasureKind, Role, spreadsheet_reference
 
 MOST_ROWS = 5_000_000
 """How many rows a join or a list may give."""
@@ -121,7 +123,8 @@ class ProgramResult:
 
     `names` and `rows` are the columns and rows of a relation; of an expression they are one row with
     one value, or none where the value is missing. `ordered` says that the order of the rows was asked
-    for. `derivation` tells in words how it was computed.
+    for. `derivation` tells in words how it was computed. `left_out` are cells with a text that an aggregate could not
+    use (unreadable numbers, ranges, bounds such as "<0.1"): table, grid row, column and text; the first ones.
     """
 
     program: Program
@@ -130,6 +133,7 @@ class ProgramResult:
     ordered: bool
     is_value: bool
     derivation: str
+    left_out: tuple[tuple[str, int, int, str], ...]
     _trace: RowTrace = field(repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -199,7 +203,11 @@ def _run(program: Program, executor: Executor) -> ProgramResult:
         trace = sight.trace(None, CellRole.COMPARED if isinstance(root, Compare) else CellRole.SELECTED)
         ordered = False
     words = realize(program, sizes=executor.sizes)
-    return ProgramResult(program, names, columns, ordered, isinstance(root, Expression), words, trace)
+    left_out = tuple(dict.fromkeys(executor.left_out))
+    if left_out:
+        named = (f"{spreadsheet_reference(row, column)} {text!r}" for _, row, column, text in left_out[:MOST_NAMED])
+        words += f"; left out: {', '.join(named)}{' …' if len(left_out) > MOST_NAMED else ''}"
+    return ProgramResult(program, names, columns, ordered, isinstance(root, Expression), words, left_out, trace)
 
 
 def places_of(node: Rows, relations: Mapping[str, Relation]) -> Indices:
@@ -214,6 +222,7 @@ class Executor:
     """Executes the nodes of programs over relations, by id."""
 
     def __init__(self, relations: Mapping[str, Relation]) -> None:
+        self.left_out: list[tuple[str, int, int, str]] = []
         self._relations = relations
         self.sizes: dict[Node, int] = {}
         self.failed: Node | None = None
@@ -594,6 +603,10 @@ class Executor:
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
             return quantity(frame.size, "NUM")
         column = column_of(self.expression(node.argument, frame, inner), frame.size)
+        if node.function in _OF_NUMBERS:
+            self._note_left_out(column, inner)
+        if node.function is AggregateFunction.SUM:
+            _check_added(inner)
         if node.function in (AggregateFunction.MIN, AggregateFunction.MAX):
             best = extreme_rows(node.function, column, every)
             selected = RowTrace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
@@ -605,12 +618,58 @@ class Executor:
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
         return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
 
+    def _note_left_out(self, column: ColumnData, sight: Sight) -> None:
+        """Note the cells with a text, among those that an aggregate of numbers reads."""
+        texts = [value.kind is ValueKind.TEXT for value in column.values]
+        if len(sight.reads) != 1 or not any(texts) or all(texts):
+            return
+        (read,) = sight.reads
+        if isinstance(read.columns, int) and len(read.rows) == len(column):
+            unlike = np.array([*texts, False], dtype=np.bool_)[column.codes] & (read.rows >= 0)
+            for row in read.rows[unlike][: MOST_NAMED + 1].tolist():
+                self.left_out.append(
+                    (*read.relation.position(row, read.columns), read.relation.text(row, read.columns))
+                )
+
     def _of_groups(self, node: Aggregate, group: GroupContext) -> ColumnData:
         frame, groups = group.frame, group.groups
         if node.argument is None:
             return ColumnData.of(quantity(count, "NUM") for count in np.diff(groups.starts).tolist())
         column = column_of(self.expression(node.argument, frame, group.sight), frame.size)
         return ColumnData.of(aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument)))
+
+
+_OF_NUMBERS = (AggregateFunction.SUM, AggregateFunction.MEAN, AggregateFunction.MEDIAN)
+MOST_NAMED = 8
+"""Cells left out that a derivation names."""
+
+
+def _check_added(sight: Sight) -> None:
+    """Raise `ProgramTypeError` where a sum adds levels of several times, or rows that are different measures."""
+    for read in sight.reads:
+        if not isinstance(read.columns, int) or read.header:
+            continue
+        relation, meaning = read.relation, read.relation.columns[read.columns].meaning
+        name, rows = relation.columns[read.columns].name, read.rows[read.rows >= 0]
+        if meaning.kind is MeasureKind.LEVEL and meaning.confidence >= SURE and relation.observed_at is not None:
+            times = relation.data(relation.observed_at).codes[rows]
+            if len(distinct(times[times >= 0])) > 1:
+                raise ProgramTypeError(
+                    f"The column {name!r} holds levels at different times, which do not add up.",
+                    hint="Take the last one, or their average.",
+                )
+        if meaning.kind is None and meaning.role is Role.MEASURE:
+            known = relation.tables[0].structure.measures
+            kinds = {known.get(relation.place(int(row))[1]) for row in rows[:MOST_CHECKED].tolist()}
+            if len(kinds) > 1 or kinds == {MeasureKind.RATE}:
+                raise ProgramTypeError(
+                    f"The rows of the column {name!r} are different measures, or rates, which do not add up.",
+                    hint="Name the rows that are to be added.",
+                )
+
+
+MOST_CHECKED = 5_000
+"""Rows of a sum whose kinds are looked at."""
 
 
 def constant_datum(node: Constant) -> Datum:

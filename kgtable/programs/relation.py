@@ -355,6 +355,20 @@ class Relation:
         return min(self.tables[0].structure.label_column, max(len(self.columns) - 1, 0))
 
     @cached_property
+    def observed_at(self) -> int | None:
+        """The column of times at which the rows were observed: it names the rows, or those of one label differ in it.
+
+        A time beside a label of its own, such as the year of a foundation, says something about what the row names.
+        """
+        label = self.label_column()
+        times = [column.index for column in self.columns if column.role is Role.TIME]
+        if not times or label in times:
+            return label if times else None
+        labels = self.data(label).codes
+        repeated = len(distinct(labels[labels >= 0])) <= 0.6 * int((labels >= 0).sum())
+        return times[0] if times[0] == 0 or repeated else None
+
+    @cached_property
     def _names(self) -> tuple[dict[str, list[int]], ...]:
         """Columns by whole header, by loose header, by last level of the header."""
         readings: tuple[dict[str, list[int]], ...] = ({}, {}, {})

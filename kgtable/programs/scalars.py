@@ -258,7 +258,8 @@ def key_of(datum: Datum) -> tuple[object, ...]:
     if value.isascii() and value.isalnum():
         return ("number", int(value)) if value.isdecimal() and len(value) < 19 else ("text", value.lower())
     plain = normal(value)
-    if plain[:1].isdigit() and (number := _plain_number(plain)) is not None:
+    dotted = datum.kind is ValueKind.ENTITY and "." in plain  # version 1.10 is not version 1.1
+    if plain[:1].isdigit() and not dotted and (number := _plain_number(plain)) is not None:
         return ("number", number)
     return ("text", plain)
 
@@ -313,6 +314,8 @@ def aligned(left: Datum, right: Datum) -> tuple[object, object] | None:
         numbers = _loose_number(left), _loose_number(right)
         return None if None in numbers else numbers
     texts = str(a), str(b)
+    if ValueKind.ENTITY in (left.kind, right.kind) and any("." in text for text in texts):
+        return normal(texts[0]), normal(texts[1])  # version 1.10 is not version 1.1
     numbers = _plain_number(texts[0]), _plain_number(texts[1])
     return (normal(texts[0]), normal(texts[1])) if None in numbers else numbers
 

@@ -181,6 +181,8 @@ def _datum(cell: _Cell, role: Role) -> Datum | None:
         return None
     if role in NAMING:
         return None if number is None and plain in MISSING_MARKERS else Datum(ValueKind.ENTITY, plain, text=plain)
+    if number is not None and plain[0] in "<>≤≥":
+        return Datum(ValueKind.TEXT, plain, text=plain)  # a bound is not a value
     if number is not None:
         return Datum(ValueKind.QUANTITY, number.value, number.unit, number.scale, plain)
     if lexical is not None:

@@ -70,13 +70,16 @@ from kgtable.programs.dimensions import (
 )
 from kgtable.programs.relation import NAMING, Relation
 from kgtable.programs.scalars import SCALES, normal, time_span
-from kgtable.tables.model import Role
+from kgtable.tables.model import MeasureKind, Role
 
 MOST_NODES = 2_000
 """How many nodes a program may have."""
 
 DEEPEST = 60
 """How deep a program may nest."""
+
+SURE = 0.7
+"""Confidence of a column's meaning from which a program is held back by it."""
 
 TIMES = frozenset({ValueKind.DATE, ValueKind.PERIOD})
 NUMBERS = frozenset({ValueKind.QUANTITY, ValueKind.DURATION})
@@ -87,13 +90,15 @@ _ORDERED_BY_TEXT = frozenset({Relator.CONTAINS, Relator.STARTS, Relator.ENDS})
 class Type:
     """Type of an expression.
 
-    `kind` is None where it differs from row to row or is not known; `units` are those it may have;
-    `bare` marks a constant that takes its unit from what it meets; `name` is the header of a column.
+    `kind` is None where it differs from row to row or is not known; `units` are those it may have; `measure` is the
+    kind of a column's measure, where that is sure; `bare` marks a constant that takes its unit from what it meets;
+    `name` is the header of a column.
     """
 
     kind: ValueKind | None
     units: frozenset[str | None] = frozenset()
     role: Role = Role.MEASURE
+    measure: MeasureKind | None = None
     bare: bool = False
     name: str = ""
 
@@ -172,7 +177,8 @@ class Scope:
             return Type(ValueKind.TEXT, name=place.column)
         column = relation.columns[place.column]
         units = frozenset(column.units) if column.kind in NUMBERS else frozenset[str | None]()
-        return Type(column.kind, units, column.role, name=column.name)
+        measure = column.meaning.kind if column.meaning.confidence >= SURE else None
+        return Type(column.kind, units, column.role, measure, name=column.name)
 
 
 def _called(source: BoundTable, name: str) -> bool:
@@ -429,6 +435,11 @@ class _Checker:
         if found.role in NAMING or found.kind is ValueKind.ENTITY:
             what = "ranks or numbers rows" if found.role is Role.ORDINAL else "holds identifiers"
             raise ProgramTypeError(f"The column{name} {what}; {_a(word)} of it has no meaning.")
+        if function is AggregateFunction.SUM and found.measure is MeasureKind.RATE:
+            raise ProgramTypeError(
+                f"The column{name} holds rates, which do not add up.",
+                hint="Take their average, or the function 'number' to add them on purpose.",
+            )
         if found.kind in TIMES:
             raise ProgramTypeError(f"The column{name} holds dates; {_a(word)} of dates has no meaning.")
         if found.kind in (ValueKind.TEXT, ValueKind.TRUTH):

@@ -34,6 +34,7 @@ from kgtable.questions.ranker import (
 from kgtable.questions.ranker_weights import RankerWeights, ranker_weights
 from kgtable.questions.reading import Question
 from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
+from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import unit_symbol
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
@@ -207,6 +208,9 @@ def _likeliest(
         why = missing_words(reading) or "No program fits the question well enough."
         return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     against = objections(reading)
+    if main.result.left_out:
+        named = (f"{spreadsheet_reference(row, column)} {text!r}" for _, row, column, text in main.result.left_out)
+        against.append(f"Left out, since they are not plain numbers: {', '.join(named)}.")
     if not against:
         reason = "Every word of the question is accounted for, and no other reading fits."
         return RankedAnswer(question, main, confidence, True, False, True, (reason,))

@@ -21,6 +21,7 @@ from kgtable.questions.english import (
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
+from kgtable.values.lexicon import VARIANTS, senses
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class ColumnLinks:
                         mask=links[view.place].mask | name, derived=True,
                     )  # fmt: skip
         self._prefer_named_in_full(links)
+        self._prefer_actual(links)
         for view in self.index.columns:
             if view.measure and not links[view.place].score and set(view.own) & words_of_type("whole"):
                 links[view.place] = self._of_parts(view, links)
@@ -121,6 +123,22 @@ class ColumnLinks:
             for view in views if named else ():
                 if not said.issuperset(view.stems):
                     links[view.place] = replace(links[view.place], score=0.7, exact=False)
+
+    def _prefer_actual(self, links: list[ColumnLink]) -> None:
+        """Of variants of one measure, what happened is meant where none is named: "spent" and not "budgeted"."""
+        told = {view.variant for view in self.index.columns}
+        named = {found.sense for found in senses(self.question.text, VARIANTS)}
+        if "actual" not in told or named & told:
+            return
+        actual = [view for view in self.index.columns if view.variant == "actual"]
+        for view in self.index.columns:
+            link = links[view.place]
+            if view.variant in (None, "actual") or not link.score:
+                continue
+            links[view.place] = replace(link, score=0.6 * link.score, exact=False)
+            for other in actual:
+                if other.period == view.period and links[other.place].score:
+                    links[other.place] = replace(links[other.place], mask=links[other.place].mask | link.mask)
 
     def _unheaded_name(self, links: Sequence[ColumnLink]) -> int:
         """The tokens that ask for names, where no header is called so."""

@@ -103,6 +103,8 @@ class ColumnView:
     """Whether it holds times of the day, as 09:30."""
     unit_stems: frozenset[str] = frozenset()
     """The stems of what stands in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
+    variant: str | None = None
+    """What of its measure it tells, such as *actual* beside *budget*."""
     names: tuple[tuple[str, ...], ...] = ()
     """Stems of other names for it: the header as it is written (*pH*), what an abbreviation stands for (*Pts*)."""
 
@@ -253,6 +255,7 @@ class TableIndex:
             unit_stems=frozenset(
                 stem for part in _UNIT_PART.findall(column.header) for stem in name_stems(part) if stem.isalpha()
             ),
+            variant=column.meaning.variant,
             names=names,
         )
 

@@ -156,6 +156,8 @@ _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
 _BETWEEN = re.compile(r"(\d{1,4}(?:\.\d{1,9})?) ?[-–—−] ?(\d{1,4}(?:\.\d{1,9})?)")
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?![\d,.])")
+_FISCAL = re.compile(r"(?:FY ?)?(?:19|20)\d\d[/–-]\d\d(?:\d\d)?")
+"""A fiscal year or season: ``2019/20``."""
 _BELOW_ONE = re.compile(r"[-−(]?[€$£]? ?0,\d{3}\)? ?[€$£%]?")
 """A number that cannot group thousands: ``0,750``."""
 _POINT_DECIMAL = re.compile(
@@ -211,7 +213,8 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     rows = sum(1 for _ in _body_rows(table))
     commas = [_decimal_comma(texts) for texts in samples]
     orders = [_date_order(texts) for texts in samples]
-    table_comma = True in commas and False not in commas
+    # Cells are parted by semicolons where the comma is the decimal sign.
+    table_comma = (True in commas or table.grid.source.delimiter == ";") and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
     meanings = _definitions(table)
@@ -272,7 +275,9 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
     name = " ".join((column.path[-1] if column.path else "").split())
     has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
-        ranges=not is_label and not _NUMBERED_NAME.search(name) and not _has_scores(name, texts),
+        ranges=(not is_label or all(map(_FISCAL.fullmatch, texts)))
+        and not _NUMBERED_NAME.search(name)
+        and not _has_scores(name, texts),
         numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),

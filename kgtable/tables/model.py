@@ -51,6 +51,7 @@ class Source:
     number: int = 0
     media_type: str = "text/csv"
     encoding: str | None = None
+    delimiter: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from kgtable.resources import read_shipped
 from kgtable.values.text import without_accents
 
-KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Duration", "Score"})
+KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Rate?", "Duration", "Score"})
+"""Kinds of measures; ``Rate?`` is a size or price of one thing, which some add up all the same."""
 ROLES: Final = frozenset({"Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Text"})
 VARIANTS: Final = frozenset({"actual", "budget", "forecast", "target", "estimate", "prior"})
 ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"})
@@ -89,7 +90,7 @@ def _senses_of(words: tuple[str, ...], terms: Mapping[str, tuple[str, ...]]) -> 
     text = " ".join(words)
     known = terms.get(text)
     if known is None and text.endswith("s"):
-        known = terms.get(text[:-1])
+        known = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier") or None
     if known is None and len(words) == 1:
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
         known = next((terms[star] for star in starred if star in terms), None)

@@ -461,5 +461,5 @@ def _grid(
         raise EmptyTableError("the file holds no cell.", path=file.relative, hint="Put a table into it.")
     media_type = "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv"
     name = encoding.codec.removesuffix("-sig")
-    source = Source(file.relative, media_type=media_type, encoding=name)
+    source = Source(file.relative, media_type=media_type, encoding=name, delimiter=dialect.delimiter)
     return Grid(file.id, source, rows, width, notices=tuple(notices))
