@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.building.contents import contents_state, save_contents
+from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
-from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
+from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory, none_fresh
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
 from kgtable.errors import DamagedGraphError, GraphVersionError, UsageError
-from kgtable.graph.store import can_be_rebuilt, damaged_files, store_state
+from kgtable.graph.store import can_be_rebuilt, damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -173,9 +172,8 @@ class BuildReport:
     """The outcome of a build: changes to the tables, and a report over the whole graph.
 
     `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
-    each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
-    keeping contents, describing, indexing,
-    saving the mapping.
+    each stage took: finding what changed, converting (as far as loading had to wait for it), loading, describing,
+    indexing, saving the mapping.
     """
 
     generation: Generation
@@ -247,6 +245,7 @@ def build_graph(
             with watch.stage("indexing"):
                 for step in after:
                     step(made.generation)
+            made = _complete(made)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
@@ -333,9 +332,21 @@ def start_empty(directory: Path | str) -> Generation:
         names = Namespaces(DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
-        made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
+        nothing = GenerationContent(BuildPlan((), (), ()), settings)
+        made = _complete(_make(generation, Catalogue(), nothing, (), Stopwatch()))
         place.point_to(made.generation, names.base)
         return made.generation
+
+
+_TEXTS = "texts"
+"""The folder in a generation with the text and the contents of converted tables, until the generation is complete."""
+
+
+def _complete(made: BuildReport) -> BuildReport:
+    """Remove what only the steps of a build needed."""
+    with storage_errors(made.generation.path):
+        shutil.rmtree(made.generation.path / _TEXTS)
+    return replace(made, generation=replace(made.generation, fresh=none_fresh))
 
 
 def _make(
@@ -348,35 +359,34 @@ def _make(
     previous, plan = generation.previous, assembly.plan
     is_amended = False
     only_tables = previous is None or previous.is_from_sources
-    with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
-        tables = watch.waiting("converting", assembly.table_texts(Path(folder)))
-        described = generation.description_path
+    folder = generation.path / _TEXTS
+    tables = watch.waiting("converting", assembly.table_texts(folder))
+    described = generation.description_path
 
-        def description() -> Iterator[Path]:
-            assembly.describe(described)
-            yield Path(shutil.copyfile(described, Path(folder) / "description"))
+    def description() -> Iterator[Path]:
+        assembly.describe(described)
+        yield Path(shutil.copyfile(described, folder / "description"))
 
-        def exchange() -> Exchange:
-            assembly.describe(described)
-            assert previous is not None
-            return Exchange.between(previous.description_path, described)
+    def exchange() -> Exchange:
+        assembly.describe(described)
+        assert previous is not None
+        return Exchange.between(previous.description_path, described)
 
-        with watch.stage("loading"):
-            if previous is None or not plan.kept:
-                fill_store(generation.store_path, chain(tables, description()))
-                if previous is not None and not only_tables:
-                    known = set(before.graphs(Namespaces(previous.base)))
-                    only_tables = not carry_over(previous.store_path, generation.store_path, known)
+    with watch.stage("loading"), storage_errors(generation.path):
+        folder.mkdir()
+        if previous is None or not plan.kept:
+            fill_store(generation.store_path, chain(tables, description()))
+            if previous is not None and not only_tables:
+                known = set(before.graphs(Namespaces(previous.base)))
+                only_tables = not carry_over(previous.store_path, generation.store_path, known)
+        else:
+            gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
+            is_amended = _is_described(previous)
+            if is_amended:
+                change_store(previous.store_path, generation.store_path, gone, tables, exchange)
             else:
-                gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
-                is_amended = _is_described(previous)
-                if is_amended:
-                    change_store(previous.store_path, generation.store_path, gone, tables, exchange)
-                else:
-                    texts = chain(tables, description())
-                    change_store(previous.store_path, generation.store_path, gone, texts)
-        with watch.stage("keeping contents"):
-            save_contents(generation, assembly.contents, assembly.kept)
+                texts = chain(tables, description())
+                change_store(previous.store_path, generation.store_path, gone, texts)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()
@@ -386,13 +396,12 @@ def _make(
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")
     changes = catalogue.changes_since(before)
-    made = replace(generation, changes=changes, catalogue=catalogue, is_amended=is_amended)
+    fresh = PartFiles(assembly.contents).get
+    made = replace(generation, changes=changes, catalogue=catalogue, fresh=fresh, is_amended=is_amended)
     return BuildReport(made, changes, report)
 
 
 def _is_described(previous: Generation) -> bool:
     """Whether the default graph of a generation holds its description as it was written, and nobody changed it."""
     path = previous.description_path
-    if not path.exists() or differing(previous.path, [path.name], PARTS):
-        return False
-    return contents_state(previous) == store_state(previous.store_path)
+    return path.exists() and not differing(previous.path, [path.name], PARTS) and previous.is_as_made
