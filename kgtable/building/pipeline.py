@@ -193,6 +193,7 @@ def build_graph(
     workers: int = 1,
     before: Callable[[], object] = lambda: None,
     after: Sequence[BuildStep] = (),
+    is_complete: Callable[[Generation], bool] = lambda generation: True,
     propose: Propose = propose,
     progress: Progress = silent,
     runner: JobRunner | None = None,
@@ -204,7 +205,8 @@ def build_graph(
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `runner` converts elsewhere than in `workers` processes here.
     `before` is called once there is something to do, `after` are further steps on the new generation
-    before readers see it. A build with nothing to do calls none of them. A table that cannot be read
+    before readers see it. There is nothing to do, and none of them is called, where all tables are as they were and
+    `is_complete` says of the current generation that the steps would make what it has. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
     gone. Of a store with damaged files nothing is kept; where updates may have written to it, or a source cannot be
     read, damage that would lose more is refused. Killed at any instant, the directory still holds
@@ -231,7 +233,7 @@ def build_graph(
             same_base = current is None or current.base == names.base
             plan = make_plan(found, Catalogue() if damage.is_total else known, settings, same_base=same_base)
             check_sources(damage, known, found, plan)
-        if current is not None and plan.is_done(known) and not damage.parts:
+        if current is not None and plan.is_done(known) and not damage.parts and is_complete(current):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)

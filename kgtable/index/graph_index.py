@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -335,35 +334,13 @@ def index_faults(folder: Path) -> Iterator[None]:
         raise _damage_error(folder, damaged[0]) from error
 
 
-def ensure_index(
-    directory: GraphDirectory,
-    *,
+def is_indexed(
+    generation: Generation,
     embedding: str = DEFAULT,
-    workers: int = 1,
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
 ) -> bool:
-    """Build the index of the current generation again if it is missing or has another embedding.
-
-    The new index belongs to a generation of its own, so that readers of the current one keep theirs.
-    Gives whether it was built.
-    """
-    with directory.building():
-        current = directory.current()
-        if _fits(current.index_path, embedding, load):
-            return False
-        load(embedding)  # what is wrong with it shows before anything is copied
-        generation = directory.begin_copy(current)
-        try:
-            build_index(generation, embedding=embedding, workers=workers, load=load)
-        except BaseException:
-            shutil.rmtree(generation.path, ignore_errors=True)
-            raise
-        directory.point_to(generation, generation.base)
-    return True
-
-
-def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) -> bool:
-    """Whether the index in the folder is what a build with this embedding would make."""
+    """Whether the index of a generation is there, whole, and what a build with this embedding would make."""
+    folder = generation.index_path
     try:
         about = read_about(folder)
     except VocabularyIndexError:
