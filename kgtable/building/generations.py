@@ -70,10 +70,6 @@ EVALUATION = "evaluation.json"
 """The file in a graph directory with the last evaluation that was reported, which its server shows."""
 
 
-def none_fresh(id: str) -> TableContent | None:
-    """What stands for the contents of converted tables once a generation is complete."""
-
-
 @dataclass(frozen=True)
 class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
@@ -90,7 +86,7 @@ class Generation:
     changes: Changes = field(default_factory=Changes)
     lease: Lease | None = field(default=None, compare=False, repr=False)
     catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
-    fresh: Callable[[str], TableContent | None] = field(default=none_fresh, compare=False, repr=False)
+    fresh: Callable[[str], TableContent | None] = field(default=lambda id: None, compare=False, repr=False)
     is_amended: bool = field(default=False, compare=False, repr=False)
 
     def release(self) -> None:

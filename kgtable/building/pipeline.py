@@ -16,7 +16,7 @@ from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
-from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory, none_fresh
+from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
 from kgtable.errors import DamagedGraphError, GraphVersionError, UsageError
 from kgtable.graph.store import can_be_rebuilt, damaged_files
@@ -246,8 +246,8 @@ def build_graph(
             _save_given_names(made.generation, edited.mapping, assembly, known)
             with watch.stage("indexing"):
                 for step in after:
-                    step(made.generation)
-            made = _complete(made)
+                    step(replace(made.generation, fresh=PartFiles(assembly.contents).get))
+            _remove_texts(generation)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
@@ -334,8 +334,8 @@ def start_empty(directory: Path | str) -> Generation:
         names = Namespaces(DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
-        nothing = GenerationContent(BuildPlan((), (), ()), settings)
-        made = _complete(_make(generation, Catalogue(), nothing, (), Stopwatch()))
+        made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
+        _remove_texts(generation)
         place.point_to(made.generation, names.base)
         return made.generation
 
@@ -344,11 +344,9 @@ _TEXTS = "texts"
 """The folder in a generation with the text and the contents of converted tables, until the generation is complete."""
 
 
-def _complete(made: BuildReport) -> BuildReport:
-    """Remove what only the steps of a build needed."""
-    with storage_errors(made.generation.path):
-        shutil.rmtree(made.generation.path / _TEXTS)
-    return replace(made, generation=replace(made.generation, fresh=none_fresh))
+def _remove_texts(generation: Generation) -> None:
+    with storage_errors(generation.path):
+        shutil.rmtree(generation.path / _TEXTS)
 
 
 def _make(
@@ -398,8 +396,7 @@ def _make(
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")
     changes = catalogue.changes_since(before)
-    fresh = PartFiles(assembly.contents).get
-    made = replace(generation, changes=changes, catalogue=catalogue, fresh=fresh, is_amended=is_amended)
+    made = replace(generation, changes=changes, catalogue=catalogue, is_amended=is_amended)
     return BuildReport(made, changes, report)
 
 
