@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
@@ -90,8 +91,8 @@ def build(
     sized = {"workers": workers, "file_seconds": file_seconds}
     check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
-    from kgtable.building.pipeline import build_graph, refresh_mapping
-    from kgtable.index.graph_index import BuildEmbedding, ensure_index, index_step
+    from kgtable.building.pipeline import build_graph
+    from kgtable.index.graph_index import BuildEmbedding, index_step, is_indexed
     from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
     from kgtable.tables.limits import ReadLimits
 
@@ -105,12 +106,11 @@ def build(
         workers=workers,
         before=model.load,
         after=(index_step(embedding, workers, model.load), refresh_hyperedges),
+        is_complete=partial(is_indexed, embedding=embedding, load=model.load),
         propose=model.propose,
         progress=progress,
         runner=runner,
     )
-    if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
-        refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
 
 

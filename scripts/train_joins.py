@@ -17,10 +17,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import read_contents
 from kgtable.building.generations import GraphDirectory
-from kgtable.index.corpus import Corpus
+from kgtable.index.corpus import Corpus, CorpusParts
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, profiles_of
 from kgtable.index.inferred.joins import KEPT_FROM, REFERRED, JoinFinder, is_reference
 from kgtable.index.inferred.relations import header_vectors
@@ -79,9 +77,8 @@ def foreign_keys(folder: Path) -> set[tuple[Column, Column]]:
 def open_finder(kg: Path) -> tuple[TableProfiles, JoinFinder]:
     """The profiles of a graph's columns, and what finds joins among them."""
     generation = GraphDirectory(kg).lease()
-    ids = list(Catalogue.load(generation.catalogue_path).tables)
     corpus = Corpus.open(generation.index_path)
-    heads = [TableHead.of(content) for content in read_contents(generation, ids)]
+    heads = [TableHead.from_list(json.loads(head)) for head in CorpusParts.open(generation.index_path).heads]
     vectors, rows = header_vectors(corpus, generation.index_path)
     profiles = profiles_of(corpus, heads)
     return profiles, JoinFinder(profiles, vectors, rows)

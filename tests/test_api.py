@@ -132,8 +132,11 @@ def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
     monkeypatch.setattr("kgtable.index.embedding.load_embedder", lambda name: None if name == "none" else Thesaurus())
     (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text("Year,Turnover\n2020,7\n", encoding="utf-8")
-    kg = build([tmp_path / "one.csv", tmp_path / "other.csv"], tmp_path / "kg", embedding=embedding)
-    assert kg.sparql("ASK { ex:hasRevenue kgt:proposedEquivalent ex:hasTurnover }") is proposed
+    tables = [tmp_path / "one.csv", tmp_path / "other.csv"]
+    asked = "ASK { ex:hasRevenue kgt:proposedEquivalent ex:hasTurnover }"
+    assert build(tables, tmp_path / "kg", embedding=embedding).sparql(asked) is proposed
+    build(tables, tmp_path / "changed", embedding="none" if proposed else "thesaurus")
+    assert build(tables, tmp_path / "changed", embedding=embedding).sparql(asked) is proposed
 
 
 @pytest.fixture(scope="module")

@@ -295,11 +295,6 @@ class GenerationContent:
         """The names of the graphs that stay as they are."""
         return Catalogue(self.plan.kept).graphs(self.names)
 
-    @property
-    def kept(self) -> list[str]:
-        """The ids of the tables that are not converted again."""
-        return [table.id for file in self.plan.kept for table in file.tables]
-
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""
         catalogue = self.catalogue()

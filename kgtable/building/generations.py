@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from kgtable.graph.store import (
     restore_pointer,
     was_only_read,
 )
+from kgtable.graph.table_content import TableContent
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
@@ -62,7 +63,7 @@ DESCRIPTION = "description.nq"
 ORIGIN = "origin.json"
 """The file of a generation that says how it came about: see `Generation.is_from_sources`."""
 
-MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json", DESCRIPTION, ORIGIN)
+MADE_AGAIN = ("ontology.ttl", "ontology.owl", "report.json", DESCRIPTION, ORIGIN)
 """Parts that a build makes from the store and the catalogue."""
 
 EVALUATION = "evaluation.json"
@@ -74,7 +75,8 @@ class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
     `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
-    and `is_amended` tells whether its default graph is the previous one's, but for changes of the description.
+    `fresh` gives the contents of converted tables, and `is_amended` tells whether its default graph is the previous
+    one's, but for changes of the description.
     """
 
     number: int
@@ -84,6 +86,7 @@ class Generation:
     changes: Changes = field(default_factory=Changes)
     lease: Lease | None = field(default=None, compare=False, repr=False)
     catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
+    fresh: Callable[[str], TableContent | None] = field(default=lambda id: None, compare=False, repr=False)
     is_amended: bool = field(default=False, compare=False, repr=False)
 
     def release(self) -> None:
@@ -128,13 +131,14 @@ class Generation:
         False where that is not known, and once anything else wrote to the store.
         """
         origin = _read_json(self.path / ORIGIN)
-        return (
-            origin is not None
-            and origin.get("is_from_sources") is True
-            and not pointer_of(self.first_store_path).exists()
-            and not any(self.path.glob(f"{self.first_store_path.name}-*"))
-            and was_only_read(self.first_store_path)
-        )
+        return origin is not None and origin.get("is_from_sources") is True and self.is_as_made
+
+    @property
+    def is_as_made(self) -> bool:
+        """Whether nothing was written to its store since it was complete."""
+        first = self.first_store_path
+        is_first = not pointer_of(first).exists() and not any(self.path.glob(f"{first.name}-*"))
+        return is_first and was_only_read(first)
 
     @property
     def store_path(self) -> Path:
@@ -155,11 +159,6 @@ class Generation:
     def report_path(self) -> Path:
         """The report of the conversion as JSON."""
         return self.path / "report.json"
-
-    @property
-    def contents_path(self) -> Path:
-        """What the index needs of each table: an SQLite file, see `kgtable.building.contents`."""
-        return self.path / "contents.sqlite"
 
     @property
     def description_path(self) -> Path:
@@ -359,7 +358,8 @@ class GraphDirectory:
     def begin_copy(self, current: Generation) -> Generation:
         """Make a folder for the next generation with a copy of the current one, without its index.
 
-        The store's data files are shared by hard links. Raises `StorageError`, also where something is damaged.
+        The store's data files are shared by hard links. Where something was written to the store, the copy has no
+        text of its default graph. Raises `StorageError`, also where something is damaged.
         """
         if damaged := damaged_files(current.store_path):
             raise damage_error(current.store_path, damaged)
@@ -369,7 +369,8 @@ class GraphDirectory:
         with storage_errors(copy.path):
             copy_store(current.store_path, copy.store_path)
             for entry in current.parts:
-                shutil.copyfile(entry, copy.path / entry.name)
+                if entry != current.description_path or current.is_as_made:
+                    shutil.copyfile(entry, copy.path / entry.name)
         copy.save_origin(is_from_sources=current.is_from_sources)
         return copy
 

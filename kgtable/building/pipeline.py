@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.building.contents import contents_state, save_contents
+from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
 from kgtable.errors import DamagedGraphError, GraphVersionError, UsageError
-from kgtable.graph.store import can_be_rebuilt, damaged_files, store_state
+from kgtable.graph.store import can_be_rebuilt, damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -173,9 +172,8 @@ class BuildReport:
     """The outcome of a build: changes to the tables, and a report over the whole graph.
 
     `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
-    each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
-    keeping contents, describing, indexing,
-    saving the mapping.
+    each stage took: finding what changed, converting (as far as loading had to wait for it), loading, describing,
+    indexing, saving the mapping.
     """
 
     generation: Generation
@@ -195,6 +193,7 @@ def build_graph(
     workers: int = 1,
     before: Callable[[], object] = lambda: None,
     after: Sequence[BuildStep] = (),
+    is_complete: Callable[[Generation], bool] = lambda generation: True,
     propose: Propose = propose,
     progress: Progress = silent,
     runner: JobRunner | None = None,
@@ -206,7 +205,8 @@ def build_graph(
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `runner` converts elsewhere than in `workers` processes here.
     `before` is called once there is something to do, `after` are further steps on the new generation
-    before readers see it. A build with nothing to do calls none of them. A table that cannot be read
+    before readers see it. There is nothing to do, and none of them is called, where all tables are as they were and
+    `is_complete` says of the current generation that the steps would make what it has. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
     gone. Of a store with damaged files nothing is kept; where updates may have written to it, or a source cannot be
     read, damage that would lose more is refused. Killed at any instant, the directory still holds
@@ -233,7 +233,7 @@ def build_graph(
             same_base = current is None or current.base == names.base
             plan = make_plan(found, Catalogue() if damage.is_total else known, settings, same_base=same_base)
             check_sources(damage, known, found, plan)
-        if current is not None and plan.is_done(known) and not damage.parts:
+        if current is not None and plan.is_done(known) and not damage.parts and is_complete(current):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
@@ -246,7 +246,8 @@ def build_graph(
             _save_given_names(made.generation, edited.mapping, assembly, known)
             with watch.stage("indexing"):
                 for step in after:
-                    step(made.generation)
+                    step(replace(made.generation, fresh=PartFiles(assembly.contents).get))
+            _remove_texts(generation)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
@@ -334,8 +335,18 @@ def start_empty(directory: Path | str) -> Generation:
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
         made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
+        _remove_texts(generation)
         place.point_to(made.generation, names.base)
         return made.generation
+
+
+_TEXTS = "texts"
+"""The folder in a generation with the text and the contents of converted tables, until the generation is complete."""
+
+
+def _remove_texts(generation: Generation) -> None:
+    with storage_errors(generation.path):
+        shutil.rmtree(generation.path / _TEXTS)
 
 
 def _make(
@@ -348,35 +359,34 @@ def _make(
     previous, plan = generation.previous, assembly.plan
     is_amended = False
     only_tables = previous is None or previous.is_from_sources
-    with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
-        tables = watch.waiting("converting", assembly.table_texts(Path(folder)))
-        described = generation.description_path
+    folder = generation.path / _TEXTS
+    tables = watch.waiting("converting", assembly.table_texts(folder))
+    described = generation.description_path
 
-        def description() -> Iterator[Path]:
-            assembly.describe(described)
-            yield Path(shutil.copyfile(described, Path(folder) / "description"))
+    def description() -> Iterator[Path]:
+        assembly.describe(described)
+        yield Path(shutil.copyfile(described, folder / "description"))
 
-        def exchange() -> Exchange:
-            assembly.describe(described)
-            assert previous is not None
-            return Exchange.between(previous.description_path, described)
+    def exchange() -> Exchange:
+        assembly.describe(described)
+        assert previous is not None
+        return Exchange.between(previous.description_path, described)
 
-        with watch.stage("loading"):
-            if previous is None or not plan.kept:
-                fill_store(generation.store_path, chain(tables, description()))
-                if previous is not None and not only_tables:
-                    known = set(before.graphs(Namespaces(previous.base)))
-                    only_tables = not carry_over(previous.store_path, generation.store_path, known)
+    with watch.stage("loading"), storage_errors(generation.path):
+        folder.mkdir()
+        if previous is None or not plan.kept:
+            fill_store(generation.store_path, chain(tables, description()))
+            if previous is not None and not only_tables:
+                known = set(before.graphs(Namespaces(previous.base)))
+                only_tables = not carry_over(previous.store_path, generation.store_path, known)
+        else:
+            gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
+            is_amended = _is_described(previous)
+            if is_amended:
+                change_store(previous.store_path, generation.store_path, gone, tables, exchange)
             else:
-                gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
-                is_amended = _is_described(previous)
-                if is_amended:
-                    change_store(previous.store_path, generation.store_path, gone, tables, exchange)
-                else:
-                    texts = chain(tables, description())
-                    change_store(previous.store_path, generation.store_path, gone, texts)
-        with watch.stage("keeping contents"):
-            save_contents(generation, assembly.contents, assembly.kept)
+                texts = chain(tables, description())
+                change_store(previous.store_path, generation.store_path, gone, texts)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()
@@ -393,6 +403,4 @@ def _make(
 def _is_described(previous: Generation) -> bool:
     """Whether the default graph of a generation holds its description as it was written, and nobody changed it."""
     path = previous.description_path
-    if not path.exists() or differing(previous.path, [path.name], PARTS):
-        return False
-    return contents_state(previous) == store_state(previous.store_path)
+    return path.exists() and not differing(previous.path, [path.name], PARTS) and previous.is_as_made

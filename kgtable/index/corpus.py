@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.errors import VocabularyIndexError
-from kgtable.graph.table_content import CellContent, FoundCell
+from kgtable.graph.table_content import CellContent, ContentRow, FoundCell
 from kgtable.index.postings import BoolArray, FloatArray, IntArray, Postings, mapped, ranges
 from kgtable.index.substring import Strings
 from kgtable.storage import index_errors
@@ -27,6 +26,9 @@ NONE = -1
 
 PRINTED_CELLS, PRINTED_ROWS = "printed_cells", "printed_rows"
 """Files with what the graph says of each cell, and the labels of each row and its heading, as JSON."""
+
+_FAULT = "The index is damaged, it does not hold its cells"
+"""Where the JSON of a cell or row cannot be read: what was written here is sound."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Corpus:
     def found(self, cells: IntArray) -> Iterator[FoundCell]:
         """The content of these cells in the graph at the time the index was made."""
         rows: dict[int, tuple[str | None, str | None]] = {}
-        try:
+        with index_errors(_FAULT):
             for cell, row in zip(cells.tolist(), self.places.cell_row[cells].tolist(), strict=True):
                 if row not in rows:
                     label, heading = json.loads(self.printed_rows.piece(row))
@@ -128,10 +130,19 @@ class Corpus:
                 subject, group = rows[row]
                 content = CellContent.from_list(json.loads(self.printed_cells.piece(cell)))
                 yield FoundCell(subject or "", group, content)
-        except (ValueError, TypeError, LookupError) as error:  # JSON that was written here is sound
-            raise VocabularyIndexError(
-                "The index is damaged: it does not hold its cells.", hint="Build the graph again."
-            ) from error
+
+    def rows_of(self, table: int) -> Iterator[ContentRow]:
+        """The rows of a table in the graph at the time the index was made. Raises `VocabularyIndexError` as `found`."""
+        places = self.places
+        first_column = int(places.table_column_start[table])
+        with index_errors(_FAULT):
+            for row in range(*places.table_row_start[table : table + 2].tolist()):
+                label, heading = json.loads(self.printed_rows.piece(row))
+                first, last = places.row_cell_start[row : row + 2].tolist()
+                columns = (places.cell_column[first:last] - first_column).tolist()
+                cells = zip(columns, _contents(map(self.printed_cells.piece, range(first, last))), strict=True)
+                is_header = bool(places.row_is_header[row])
+                yield ContentRow(int(places.row_number[row]), is_header, label, heading, tuple(cells))
 
     @classmethod
     def open(cls, folder: Path) -> Corpus:
@@ -342,9 +353,5 @@ class TableColumns:
 
 
 def _contents(pieces: Iterable[bytes]) -> list[CellContent]:
-    try:
+    with index_errors(_FAULT):
         return [CellContent.from_list(json.loads(piece)) for piece in pieces]
-    except (ValueError, TypeError, LookupError) as error:  # JSON that was written here is sound
-        raise VocabularyIndexError(
-            "The index is damaged: it does not hold its cells.", hint="Build the graph again."
-        ) from error

@@ -22,10 +22,9 @@ from typing import TypeAlias
 import numpy as np
 
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import contents_state, read_contents
+from kgtable.building.contents import read_contents
 from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.store import store_state
 from kgtable.index.corpus import (
     NONE,
     PART_STRINGS,
@@ -381,10 +380,10 @@ class EarlierCorpus:
         version: str,
         drift: int = 0,
     ) -> EarlierCorpus | None:
-        """That of the generation before, if its index was made by this version (`version` and `drift` are what it
-        says) from the graph as it is."""
+        """That in the index `previous` of the generation before, if this version made it; `version` and `drift` are
+        what the index says."""
         before = generation.previous
-        if before is None or previous is None or version != index_version() or not is_as_built(generation):
+        if before is None or previous is None or version != index_version():
             return None
         try:
             saved, names = SavedCorpus.open(previous), InferredNames.open(previous)
@@ -405,14 +404,6 @@ class EarlierCorpus:
 
         changed = {table for table, _, _ in given(self.names) ^ given(names)}
         return {table for table in self.unchanged if table not in changed}
-
-
-def is_as_built(generation: Generation) -> bool:
-    """Whether nobody wrote to the graph of the generation before, and its tables are called as in this one."""
-    before = generation.previous
-    if before is None or before.base != generation.base:
-        return False
-    return contents_state(before) == store_state(before.store_path)
 
 
 class GenerationCorpus:

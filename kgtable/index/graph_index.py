@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -15,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, exchange_description, replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
-from kgtable.index.corpus import NONE, Corpus, TableColumns
+from kgtable.index.corpus import NONE, Corpus, CorpusParts, TableColumns
 from kgtable.index.corpus_assembly import assemble
-from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_version, is_as_built
+from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_version
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
 from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
@@ -106,13 +105,14 @@ def build_index(
         same_model = about.get("embedding") == name
         drift = int(about.get("drift", 0)) if same_model else len(ids)
         version = str(about.get("made_by", ""))
-        earlier = EarlierCorpus.of_previous(generation, catalogue, previous, version, drift)
+        current = previous if _describes_previous(about, generation) else None
+        earlier = EarlierCorpus.of_previous(generation, catalogue, current, version, drift)
 
         def relations() -> TableRelations:
             return TableRelations() if earlier is None else TableRelations.open(earlier.folder)
 
         written = GenerationCorpus(generation, ids, folder, earlier, inferred, relations)
-        passages, pieces = _passages(generation, catalogue, previous)
+        passages, pieces = _passages(generation, catalogue, current)
         write_passages(passages, pieces, folder)
         if cache is not None:
             from kgtable.index import vectors
@@ -122,13 +122,23 @@ def build_index(
             if written.nearby is not None and previous is not None:
                 vectors.keep_missing(previous, folder)
         _write_relations(generation, written, folder, earlier if same_model else None)
-        _write_about(folder, embedding, name, len(ids), contents_state(generation), written.drift)
+        _write_about(folder, embedding, name, len(ids), store_state(generation.store_path), written.drift)
+
+
+def _describes_previous(about: Mapping[str, Any], generation: Generation) -> bool:
+    """Whether the index of the generation before, described by `about`, is one of its graph as it is, and the tables
+    of both generations are called the same."""
+    before = generation.previous
+    if before is None or before.base != generation.base:
+        return False
+    return about.get("store") == store_state(before.store_path)
 
 
 def _passages(
     generation: Generation, catalogue: Catalogue, previous: Path | None
 ) -> tuple[list[IndexedPassage], list[Piece]]:
-    """The passages of all documents: of unchanged ones those of the previous index, of others read from the graph."""
+    """The passages of all documents: of unchanged ones those of the previous index, if it can be taken over, of others
+    read from the graph."""
     ids = list(catalogue.documents)
     known = _known_passages(generation, catalogue, previous) if ids else {}
     names = Namespaces(generation.base)
@@ -149,7 +159,7 @@ def _known_passages(
 ) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
     """The passages of the documents that are as they were when the previous index was made, by document."""
     before = generation.previous
-    if before is None or previous is None or not is_as_built(generation):
+    if before is None or previous is None:
         return {}
     _, unchanged = catalogue.unchanged_since(before.catalogue_path)
     try:
@@ -215,7 +225,6 @@ def _write_relations(
         compared = known.with_some(compared, columns, near)
     compared.save(folder)
     relations.save(folder)
-    unchanged = contents_state(generation) == store_state(generation.store_path)
     spaces = Namespaces(generation.base)
     if before is not None and earlier is not None and generation.is_amended:
         gone = [
@@ -230,8 +239,6 @@ def _write_relations(
     else:
         blocks = [*relation_blocks(relations, spaces), *name_blocks(names, spaces)]
         replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
-    if unchanged:
-        mark_contents(generation)
 
 
 def _known_columns(earlier: EarlierCorpus | None, names: InferredNames, corpus: Corpus) -> ComparedColumns:
@@ -276,9 +283,9 @@ def keep_index(current: Generation, copy: Generation) -> None:
 
 
 def mark_index(generation: Generation) -> None:
-    """Record that the index matches the current state of the store, see `kgtable.building.contents.mark_contents`."""
+    """Record that the index matches the current state of the store: what was written since belongs to no table."""
     folder = generation.index_path
-    about = {**read_about(folder), "store": contents_state(generation)}
+    about = {**read_about(folder), "store": store_state(generation.store_path)}
     with whole_file(folder / "index.json") as file:
         file.write(json.dumps(about).encode())
 
@@ -327,35 +334,13 @@ def index_faults(folder: Path) -> Iterator[None]:
         raise _damage_error(folder, damaged[0]) from error
 
 
-def ensure_index(
-    directory: GraphDirectory,
-    *,
+def is_indexed(
+    generation: Generation,
     embedding: str = DEFAULT,
-    workers: int = 1,
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
 ) -> bool:
-    """Build the index of the current generation again if it is missing or has another embedding.
-
-    The new index belongs to a generation of its own, so that readers of the current one keep theirs.
-    Gives whether it was built.
-    """
-    with directory.building():
-        current = directory.current()
-        if _fits(current.index_path, embedding, load):
-            return False
-        load(embedding)  # what is wrong with it shows before anything is copied
-        generation = directory.begin_copy(current)
-        try:
-            build_index(generation, embedding=embedding, workers=workers, load=load)
-        except BaseException:
-            shutil.rmtree(generation.path, ignore_errors=True)
-            raise
-        directory.point_to(generation, generation.base)
-    return True
-
-
-def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) -> bool:
-    """Whether the index in the folder is what a build with this embedding would make."""
+    """Whether the index of a generation is there, whole, and what a build with this embedding would make."""
+    folder = generation.index_path
     try:
         about = read_about(folder)
     except VocabularyIndexError:
@@ -538,6 +523,26 @@ class GraphIndex:
     @cached_property
     def _embedder(self) -> Embedder | None:
         return self._load(self.embedding)
+
+
+def indexed_contents(index: GraphIndex, reader: TableReader, store: TripleStore) -> Callable[[str], TableContent]:
+    """What reads the texts of a table by its id: from the index, then without those around the table, or from the
+    store where that was changed since the index was made."""
+    places = {id: at for at, id in enumerate(index.corpus.table_ids)}
+    heads = CorpusParts.open(index.folder).heads
+
+    def content(id: str) -> TableContent:
+        place = places.get(id)
+        if place is None or not index.describes(store):
+            return reader.content(id)
+        head = TableHead.from_list(json.loads(heads[place]))
+        corpus = index.corpus
+        columns = slice(*corpus.places.table_column_start[place : place + 2].tolist())
+        predicates = map(corpus.predicates.__getitem__, corpus.places.column_predicate[columns].tolist())
+        named = tuple(zip(head.names, predicates, strict=True))
+        return TableContent(id, head.title, head.caption, head.heading, (), named, corpus.rows_of(place))
+
+    return content
 
 
 def indexed_columns(index: GraphIndex, store: TripleStore) -> Callable[[str], TableColumns | None]:

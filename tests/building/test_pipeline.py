@@ -240,7 +240,7 @@ def test_the_processes_of_a_killed_build_end_too(tmp_path: Path, graph_path: Pat
     with subprocess.Popen(
         [sys.executable, "-c", build, str(folder), str(graph_path)], stdout=subprocess.PIPE
     ) as process:
-        while not list(graph_path.glob("generations/1/text.*/*")):
+        while not list(graph_path.glob("generations/1/texts/*")):
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)

@@ -45,7 +45,7 @@ def zeros(data: bytes) -> bytes:
 @pytest.mark.parametrize("damage", [half, zeros])
 @pytest.mark.parametrize(
     "name",
-    ["kgtable.json", "catalogue.sqlite", "contents.sqlite", "index.json", "tables.json", "cell_text.npy"],
+    ["kgtable.json", "catalogue.sqlite", "index.json", "tables.json", "cell_text.npy"],
 )
 def test_a_damaged_file_is_told_in_one_line_or_made_anew(
     whole: Path, tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
@@ -365,7 +365,7 @@ def test_a_pointer_without_a_checksum_is_read_as_before(whole: Path, tmp_path: P
     assert invoke(kg, "build", str(whole / "tables"), "--embedding", "none")[0] == 0
 
 
-@pytest.mark.parametrize("part", ["catalogue.sqlite", "contents.sqlite", "ontology.ttl", "report.json"])
+@pytest.mark.parametrize("part", ["catalogue.sqlite", "ontology.ttl", "report.json"])
 def test_another_word_in_a_part_of_a_graph_does_not_reach_the_next_build(
     whole: Path, tmp_path: Path, part: str
 ) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.generations import Generation
 from kgtable.building.pipeline import build_graph
 from kgtable.index.embedding import Embedder, Matrix, normalise
-from kgtable.index.graph_index import ensure_index, index_step
+from kgtable.index.graph_index import index_step, is_indexed
 from kgtable.text.words import terms
 
 TABLES = {
@@ -63,6 +64,7 @@ def write_tables(folder: Path) -> Path:
 
 def build(folder: Path, directory: Path, embedding: str = "words") -> Generation:
     """Bring graph and index up to date, as `kgtable.api.build` does."""
-    build_graph([folder], directory, after=[index_step(embedding, load=load_words)])
-    ensure_index(GraphDirectory(directory), embedding=embedding, load=load_words)
-    return GraphDirectory(directory).current()
+    return build_graph(
+        [folder], directory, after=[index_step(embedding, load=load_words)],
+        is_complete=partial(is_indexed, embedding=embedding, load=load_words),
+    ).generation  # fmt: skip

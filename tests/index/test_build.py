@@ -18,7 +18,7 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.corpus import Corpus, CorpusParts
 from kgtable.index.corpus_assembly import assemble
 from kgtable.index.embedding import Embedder
-from kgtable.index.graph_index import GraphIndex, ensure_index, index_step, read_about
+from kgtable.index.graph_index import GraphIndex, index_step, read_about
 from kgtable.index.inferred.column_profiles import ColumnProfile
 from kgtable.index.inferred.joins import JoinCandidate, JoinFinder
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
@@ -205,8 +205,9 @@ def test_another_embedding_or_a_missing_index_is_made_up_for(tmp_path: Path) -> 
     assert read_about(again.index_path)["embedding"] == "words"
     complete = files_of(again.index_path)
     shutil.rmtree(again.index_path)
-    assert files_of(build(tables, tmp_path / "kg", "words").index_path) == complete
-    assert not ensure_index(GraphDirectory(tmp_path / "kg"), embedding="words", load=load_words)
+    made = build(tables, tmp_path / "kg", "words")
+    assert files_of(made.index_path) == complete
+    assert build(tables, tmp_path / "kg", "words").number == made.number == again.number + 1
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}'])

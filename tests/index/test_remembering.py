@@ -2,20 +2,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from kgtable.building.generations import GraphDirectory
-from kgtable.building.pipeline import build_graph, refresh_mapping
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.pipeline import build_graph
+from kgtable.graph.store import EmbeddedStore
 from kgtable.index.graph_index import (
     BuildEmbedding,
     GraphIndex,
     RememberingEmbedder,
-    ensure_index,
     index_step,
+    is_indexed,
 )
-from tests.index.sample_graph import WordEmbedder
+from tests.index.sample_graph import WordEmbedder, write_tables
+from tests.index.sample_graph import build as sample_build
 
 
 def test_a_text_is_embedded_once() -> None:
@@ -64,19 +67,45 @@ def test_another_embedding_proposes_anew(tmp_path: Path) -> None:
     for name, column in (("a", "Share of votes"), ("b", "Votes, share of")):
         (tmp_path / "tables" / f"{name}.csv").write_text(f"Name,{column}\nx,1\ny,2\n", encoding="utf-8")
     asked: list[str] = []
-    place = GraphDirectory(tmp_path / "kg")
 
     def load(name: str) -> WordEmbedder | None:
         asked.append(name)
         return None if name == "none" else WordEmbedder()
 
+    def build(graph: Path, name: str) -> Generation:
+        model = BuildEmbedding(name, GraphDirectory(graph), load)
+        return build_graph(
+            [tmp_path / "tables"], graph, before=model.load, propose=model.propose,
+            after=[index_step(name, load=model.load)],
+            is_complete=partial(is_indexed, embedding=name, load=model.load),
+        ).generation  # fmt: skip
+
     for name, loads in (("none", 1), ("none", 0), ("words", 1), ("words", 0)):
         asked.clear()
-        model = BuildEmbedding(name, place, load)
-        build_graph(
-            [tmp_path / "tables"], place.path, before=model.load, propose=model.propose,
-            after=[index_step(name, load=model.load)],
-        )  # fmt: skip
-        if ensure_index(place, embedding=name, load=model.load):
-            refresh_mapping(place.path, model.propose)
+        made = build(tmp_path / "kg", name)
         assert asked == [name] * loads
+    fresh = build(tmp_path / "fresh", "words")
+    assert made.description_path.read_bytes() == fresh.description_path.read_bytes()
+    assert list(EmbeddedStore(made.store_path).graph(None)) == list(EmbeddedStore(fresh.store_path).graph(None))
+
+
+def test_a_build_killed_while_it_makes_another_index_is_made_up_for(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "tables")
+    before = sample_build(tables, tmp_path / "kg", "none")
+    killed = (
+        "import os, sys\n"
+        "from tests.index import sample_graph\n"
+        "from pathlib import Path\n"
+        "import kgtable.building.generations as generations\n"
+        "generations.sync_tree = lambda path: os._exit(9)\n"
+        "sample_graph.build(Path(sys.argv[1]), Path(sys.argv[2]), 'words')\n"
+    )
+    command = [sys.executable, "-c", killed, str(tables), str(tmp_path / "kg")]
+    assert subprocess.run(command, check=False).returncode == 9
+    assert GraphDirectory(tmp_path / "kg").current().number == before.number
+    made = sample_build(tables, tmp_path / "kg", "words")
+    fresh = sample_build(tables, tmp_path / "fresh", "words")
+    assert made.number == before.number + 1
+    for name in ("texts.txt", "relations.json"):
+        assert (made.index_path / name).read_bytes() == (fresh.index_path / name).read_bytes()
+    assert made.description_path.read_bytes() == fresh.description_path.read_bytes()

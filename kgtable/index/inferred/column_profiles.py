@@ -96,27 +96,34 @@ def _form_of(key: str) -> ValueForm:
 
 @dataclass(frozen=True)
 class TableHead:
-    """The head of a table: title, headings and column names."""
+    """The head of a table: title, headings, column names and caption."""
 
     id: str
     title: str
     heading: tuple[str, ...]
     names: tuple[str, ...]
+    caption: str = ""
 
     @classmethod
     def of(cls, content: TableContent) -> TableHead:
         """The head of a table's content."""
-        return cls(content.id, content.title, content.heading, tuple(name for name, _ in content.columns))
+        names = tuple(name for name, _ in content.columns)
+        return cls(content.id, content.title, content.heading, names, content.caption)
 
     def to_list(self) -> list[object]:
         """The fields as JSON values."""
-        return [self.id, self.title, self.heading, self.names]
+        return [self.id, self.title, self.heading, self.names, self.caption]
 
     @classmethod
     def from_list(cls, fields: Sequence[Any]) -> TableHead:
         """What `to_list` gave."""
-        id, title, heading, names = fields
-        return cls(id, title, tuple(heading), tuple(names))
+        id, title, heading, names, *caption = fields
+        return cls(id, title, tuple(heading), tuple(names), *caption)
+
+    @property
+    def whole_title(self) -> str:
+        """The title with headings and caption."""
+        return " . ".join(filter(None, (self.title, *self.heading, self.caption)))
 
     @cached_property
     def words(self) -> frozenset[str]:

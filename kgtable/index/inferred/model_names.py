@@ -13,12 +13,14 @@ from itertools import islice
 from typing import Any
 
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import read_contents
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import LLMReplyError
+from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_content import TableContent
+from kgtable.graph.table_source import TableReader
+from kgtable.graph.terms import Namespaces
 from kgtable.index.embedding import Embedder, Matrix, embedder_or_lexical
-from kgtable.index.graph_index import build_index, read_about
+from kgtable.index.graph_index import GraphIndex, build_index, indexed_contents, read_about
 from kgtable.llm.protocol import LLM, reply_data
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE
@@ -187,10 +189,12 @@ def propose_with_model(
         embedder = load(embedding)
         given = [name for name in InferredNames.open(current.path) if name.basis == "user"]
         known = {(name.table, name.column) for name in given}
-        ids = list(Catalogue.load(current.catalogue_path).tables)
+        spaces = Namespaces(current.base)
+        store = EmbeddedStore(current.store_path, spaces.prefixes)
+        read = indexed_contents(GraphIndex(current.index_path), TableReader(store, spaces), store)
         proposed = [
             name
-            for content in read_contents(current, ids)
+            for content in map(read, Catalogue.load(current.catalogue_path).tables)
             for name in model_names(SampledTable.of(content), llm, None if embedder is None else embedder.embed)
             if (name.table, name.column) not in known
         ]

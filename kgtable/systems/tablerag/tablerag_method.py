@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
@@ -19,13 +19,12 @@ from threading import Lock
 
 from kgtable.answering.evidence import TableSource
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import contents_state, read_contents
-from kgtable.building.generations import Generation
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import ContentRow, TableContent
 from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
+from kgtable.index.graph_index import indexed_contents
 from kgtable.resources import cache_folder
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
 from kgtable.retrieval.registry import Choice, Material, Method, Retrievers, require_range
@@ -324,30 +323,10 @@ def _embedder(material: Material, name: str | None) -> Embedder | None:
 
 
 def _content(material: Material) -> Callable[[str], TableContent]:
-    """What reads a table's texts: from what the build kept of them, or where that is out of date, the store."""
-    store = material.store
-    if not isinstance(store, EmbeddedStore):
+    """What reads a table's texts: from the index, or where that is out of date, from the store."""
+    if not isinstance(material.store, EmbeddedStore):
         return material.reader.content
-    generation = Generation(0, material.index_path.parent, material.names.base)
-
-    @cache
-    def is_current() -> bool:
-        return contents_state(generation) == store_state(store.path)
-
-    def content(id: str) -> TableContent:
-        if not is_current():
-            return material.reader.content(id)
-        contents = read_contents(generation, [id])
-        found = next(contents)
-        return replace(found, rows=_walked(found.rows, contents))
-
-    return content
-
-
-def _walked(rows: Iterable[ContentRow], contents: Iterator[TableContent]) -> Iterator[ContentRow]:
-    """The rows; what they are read from stays open as long as they are walked."""
-    yield from rows
-    next(contents, None)
+    return indexed_contents(material.index, material.reader, material.store)
 
 
 def _table_keys(material: Material) -> Callable[[str], str | None]:

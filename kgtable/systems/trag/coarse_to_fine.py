@@ -191,4 +191,4 @@ class TragRetriever:
 def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:
     """The hypergraph of a graph on disk, as its last ``kgtable hypergraph`` wrote it, or computed here."""
     generation = Generation(0, index.folder.parent, names.base)
-    return TableHypergraph.open(index, generation, stored_hypergraph(generation))
+    return TableHypergraph.open(index, stored_hypergraph(generation))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgtable.building.contents import mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import GraphNotFoundError, MissingExtraError, StorageError, VocabularyIndexError
+from kgtable.graph.store import store_state
 from kgtable.graph.terms import KGT, RDF, RDFS, Namespaces
 from kgtable.index.graph_index import GraphIndex, keep_index, mark_index
 from kgtable.storage import storage_errors
@@ -76,7 +76,9 @@ def write_hyperedges(generation: Generation, clusters: int, typical: int) -> Non
 
     names = Namespaces(generation.base)
     before = None if generation.previous is None else stored_hypergraph(generation.previous)
-    hypergraph = TableHypergraph.open(GraphIndex(generation.index_path), generation, before)
+    index = GraphIndex(generation.index_path)
+    was_current = index.about["store"] == store_state(generation.store_path)
+    hypergraph = TableHypergraph.open(index, before)
     made = hypergraph.hyperedges(clusters, typical)
     with storage_errors(generation.path):
         made.save(stored_hypergraph(generation))
@@ -93,9 +95,8 @@ def write_hyperedges(generation: Generation, clusters: int, typical: int) -> Non
             if type(error) is not RuntimeError:
                 raise
             raise StorageError(f"The store in {generation.path} is damaged: {error}.") from error
-        # Nothing was said of any cell: what was kept of the tables still holds.
-        mark_contents(generation)
-        mark_index(generation)
+        if was_current:
+            mark_index(generation)
 
 
 _Triple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode | ox.Literal]

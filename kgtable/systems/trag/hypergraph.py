@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kgtable.building.contents import read_contents
-from kgtable.building.generations import Generation
 from kgtable.errors import MissingExtraError
+from kgtable.index.corpus import CorpusParts
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
+from kgtable.index.inferred.column_profiles import TableHead
 from kgtable.index.postings import FloatArray, IntArray
 from kgtable.resources import cache_folder
 from kgtable.storage import whole_file
@@ -278,7 +278,7 @@ class TableHypergraph:
         return nearest_tables(self.space.rows[self.space.nearness], threshold, neighbours)
 
     @classmethod
-    def open(cls, index: GraphIndex, generation: Generation, stored: Path | None) -> TableHypergraph:
-        """The hypergraph of a generation with its index; `stored` is the file to take hyperedges up from."""
-        contents = read_contents(generation, index.corpus.table_ids)
-        return cls(index, [linearised(content) for content in contents], stored)
+    def open(cls, index: GraphIndex, stored: Path | None) -> TableHypergraph:
+        """The hypergraph of the tables of an index; `stored` is the file to take hyperedges up from."""
+        heads = map(json.loads, CorpusParts.open(index.folder).heads)
+        return cls(index, [linearised(TableHead.from_list(head)) for head in heads], stored)

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kgtable.errors import ConfigError, MissingExtraError, StorageError
-from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix
+from kgtable.index.inferred.column_profiles import TableHead
 from kgtable.index.postings import FloatArray
 from kgtable.resources import cache_folder
 from kgtable.storage import whole_file
@@ -264,15 +264,14 @@ FeatureRows: TypeAlias = "Matrix | sp.csr_matrix"
 """One row for each table, of length 1 or 0: dense, or sparse for words."""
 
 
-def linearised(content: TableContent) -> str:
+def linearised(head: TableHead) -> str:
     """The schema of a table as one sequence with markers (T-RAG, equation 2).
 
-    >>> linearised(TableContent("t", "Rivers", columns=(("Name", "ex:hasName"), ("Length", "ex:hasLength"))))
+    >>> linearised(TableHead("t", "Rivers", (), ("Name", "Length")))
     '[Table] [Caption] Rivers [Header] Name [Header] Length'
     """
-    caption = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
-    headers = "".join(f" [Header] {' '.join(name.split())}" for name, _ in content.columns if name.strip())
-    return f"[Table] [Caption] {' '.join(caption.split())}{headers}"
+    headers = "".join(f" [Header] {' '.join(name.split())}" for name in head.names if name.strip())
+    return f"[Table] [Caption] {' '.join(head.whole_title.split())}{headers}"
 
 
 WORDS_KEPT = 4_096

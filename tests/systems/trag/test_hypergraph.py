@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix, normalise
+from kgtable.index.inferred.column_profiles import TableHead
 from kgtable.systems.trag.hypergraph import Hypergraph
 from kgtable.systems.trag.table_features import FeatureSpace, linearised
 from kgtable.systems.trag.trag_options import Feature
@@ -23,9 +23,8 @@ def corpus(count: int = 12) -> tuple[list[str], list[str], Matrix]:
     ids, texts, rows = [], [], []
     for number in range(count):
         topic = list(TOPICS)[number % 2]
-        columns = tuple((name, f"ex:{name}") for name in TOPICS[topic])
         ids.append(f"{topic}-{number}")
-        texts.append(linearised(TableContent(ids[-1], f"{topic} tables {number}", columns=columns)))
+        texts.append(linearised(TableHead(ids[-1], f"{topic} tables {number}", (), TOPICS[topic])))
         rows.append([1.0, 0.01 * number] if topic == "river" else [0.01 * number, 1.0])
     return ids, texts, normalise(np.array(rows).reshape(-1, 2))
 
