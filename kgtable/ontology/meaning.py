@@ -585,9 +585,7 @@ class _Columns:
                     found[column] = _Kind(MeasureKind.RATE, "arithmetic", 0.8)
             if column in dense and self._is_running(column, dense):
                 found[column] = _Kind(MeasureKind.LEVEL, "arithmetic", 0.95)
-            told = [number for number in values if number is not None]
-            hundred = len(told) >= 3 and abs(sum(told) - 100) <= Decimal("0.5") and min(told) >= 0
-            if hundred and kinds[column].confidence < SURE and any(v % 1 for v in told):
+            if kinds[column].confidence < SURE and _are_shares([number for number in values if number is not None]):
                 found[column] = _Kind(MeasureKind.RATE, "arithmetic", 0.75)
         found.update(self._products(dense, kinds))
         return found
@@ -706,6 +704,12 @@ class _Columns:
             if names:
                 found[column] = names[0].sense
         return found if found and (len(set(found.values())) > 1 or len(found) < len(measured)) else {}
+
+
+def _are_shares(numbers: Sequence[Decimal]) -> bool:
+    """Whether numbers make up a hundred, as parts in percent do; whole ones may do so by chance."""
+    whole = all(number == number.to_integral_value() for number in numbers)
+    return len(numbers) >= 3 and not whole and min(numbers) >= 0 and abs(sum(numbers) - 100) <= Decimal("0.5")
 
 
 def _decided(found: Meaning, said: ColumnMapping) -> Meaning:

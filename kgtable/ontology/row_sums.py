@@ -94,6 +94,7 @@ def find_sums(
             found[row] = ()
     if len([row for row in found if row not in called]) > len(rows) / 2:
         found = {row: members for row, members in found.items() if row in called}
+    found = dict(sorted(found.items()))
     return Sums(found, frozenset() if inverted and len(found) > 1 else _told_again(rows, matrix, found, called))
 
 
