@@ -708,8 +708,9 @@ class _Columns:
 
 def _are_shares(numbers: Sequence[Decimal]) -> bool:
     """Whether numbers make up a hundred, as parts in percent do; whole ones may do so by chance."""
-    whole = all(number == number.to_integral_value() for number in numbers)
-    return len(numbers) >= 3 and not whole and min(numbers) >= 0 and abs(sum(numbers) - 100) <= Decimal("0.5")
+    if len(numbers) < 3 or any(number < 0 for number in numbers) or all(number % 1 == 0 for number in numbers):
+        return False
+    return abs(sum(numbers, Decimal(-100))) <= Decimal("0.5")
 
 
 def _decided(found: Meaning, said: ColumnMapping) -> Meaning:

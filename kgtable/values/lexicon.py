@@ -67,7 +67,7 @@ def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Foun
     """The terms of a text that speak for one of the senses `among`, from left to right, longest first.
 
     >>> [found.sense for found in senses("Average price per unit", KINDS)]
-    ['Rate', 'Rate', 'Rate']
+    ['Rate', 'Rate?', 'Rate']
     >>> senses("Kontostand", KINDS, "de")
     (Found(sense='Level', first=0, last=0),)
     """
