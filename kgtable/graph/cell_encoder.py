@@ -312,7 +312,8 @@ class CellShaper:
             self._forget(column)
         style = self._annotated.styles[column]
         if self._simple[column]:
-            seen = _simple_number(text) or self._typed(column, text, type_unlike_simple(text, style))
+            known = style.cache.get(text)
+            seen = _simple_number(text) or self._typed(column, text, known or type_unlike_simple(text, style))
         else:
             seen = self._typed(column, text, type_cell(text, style))
         memory[text] = seen

@@ -45,6 +45,9 @@ _TIMES = (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD)
 _NOT_ADDED = frozenset({"Temperature", "Velocity", "Pressure", "Density", "Frequency", "NumberDensity", "Length"})
 
 
+_UNITS_READ: Final = 12
+"""Numbers of a column whose units are read."""
+
 _PER_TIME = ("-PER-DAY", "-PER-HR", "-PER-SEC", "-PER-MIN", "-PER-YR", "-PER-MO", "-PER-WK")
 
 
@@ -373,6 +376,8 @@ class _Columns:
             if row not in aside and (row not in structure.groups or len([c for c in body.rows[at] if c.strip()]) > 1)
         ]
         self._meanings: dict[int, Meaning] = {}
+        self._texts: dict[int, _Printed] = {}
+        self._units: dict[int, list[tuple[str, bool]]] = {}
         self.measures: dict[int, MeasureKind] = {}
         self._decide()
 
@@ -408,6 +413,11 @@ class _Columns:
                 self._meanings[column] = _decided(self._meanings[column], said)
 
     def _printed(self, column: int) -> _Printed:
+        if column not in self._texts:
+            self._texts[column] = self._read(column)
+        return self._texts[column]
+
+    def _read(self, column: int) -> _Printed:
         body = self._body
         values = body.values(column)
         texts, numbers, kinds = [], [], Counter[CellKind]()
@@ -541,9 +551,16 @@ class _Columns:
 
     def _unit(self, column: int) -> str | None:
         """The unit of most numbers of a column, where it is one of measure or money."""
-        found = Counter(told[0] for at in self._members[:20] if (told := self._body.unit(at, column)) is not None)
+        found = Counter(unit for unit, _ in self._units_of(column))
         most = found.most_common(1)[0][0] if found else None
         return None if most in ("UNITLESS", "NUM") else most
+
+    def _units_of(self, column: int) -> list[tuple[str, bool]]:
+        """The units of a column's first numbers, and whether they are per something."""
+        if column not in self._units:
+            found = (self._body.unit(at, column) for at in self._members[:_UNITS_READ])
+            self._units[column] = [unit for unit in found if unit is not None]
+        return self._units[column]
 
     def _kind(self, column: int) -> _Kind:
         """The kind of a column by unit, header and values."""
@@ -551,7 +568,7 @@ class _Columns:
         printed = self._printed(column)
         if printed.kinds[CellKind.DURATION] >= 0.6 * max(1, len(printed.texts)):
             return _Kind(MeasureKind.DURATION, "values", 0.95)
-        cell = next((u for at in self._members[:20] if (u := body.unit(at, column)) is not None), None)
+        cell = next(iter(self._units_of(column)), None)
         path = [" ".join(part.split()) for part in body.table.columns[column].path if part.strip()]
         found = kind_of(path, self._unit(column), cell is not None and cell[1], body.language)
         if found is not None:
@@ -618,7 +635,7 @@ class _Columns:
         for product in columns:
             for at, first in enumerate(columns):
                 for second in columns[at + 1 :]:
-                    if product in (first, second) or len({*map(str, dense[first])}) < 2:
+                    if product in (first, second) or not _multiplies(dense[first], dense[second], dense[product]):
                         continue
                     rows = [
                         (a, b, c)
@@ -677,7 +694,7 @@ class _Columns:
 
     def _printed_percent(self, column: int) -> float:
         """The share of a column's numbers that are percentages."""
-        found = [unit[0] for at in self._members[:30] if (unit := self._body.unit(at, column)) is not None]
+        found = [unit for unit, _ in self._units_of(column)]
         return found.count("PERCENT") / max(1, len(found))
 
     def _label_of_row(self, row: int) -> str:
@@ -704,6 +721,14 @@ class _Columns:
             if names:
                 found[column] = names[0].sense
         return found if found and (len(set(found.values())) > 1 or len(found) < len(measured)) else {}
+
+
+def _multiplies(
+    first: Sequence[Decimal | None], second: Sequence[Decimal | None], product: Sequence[Decimal | None]
+) -> bool:
+    """Whether the first rows with three numbers are products: a cheap look before a close one."""
+    told = [(a, b, c) for a, b, c in zip(first[:4], second[:4], product[:4], strict=False) if a and b and c]
+    return bool(told) and all(abs(a * b - c) <= Decimal("0.01") for a, b, c in told)
 
 
 def _are_shares(numbers: Sequence[Decimal]) -> bool:

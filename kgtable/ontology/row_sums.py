@@ -114,17 +114,29 @@ def _nest(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> tuple[dict[int
     """Each row that sums up the rows right before it in `order`, those summed already left out; and what is open."""
     open_rows: list[int] = []
     found: dict[int, list[int]] = {}
+    key = int(np.count_nonzero(matrix, axis=0).argmax())
+    first, amounts = matrix[:, key].tolist(), matrix.tolist()
     for at in order:
-        if len(open_rows) > 1 and matrix[at].any():
-            window = open_rows[-LONGEST_SUM:][::-1]
-            added = matrix[window].cumsum(axis=0)
-            agree = np.flatnonzero((added == matrix[at]).all(axis=1))
-            count = next((int(n) + 1 for n in agree if n and matrix[window[: n + 1]].any(axis=1).sum() > 1), 0)
-            if count:
-                found[at] = window[:count]
+        wanted, added = first[at], 0
+        for count, member in enumerate(reversed(open_rows[-LONGEST_SUM:]), 1):
+            added += first[member]
+            if added == wanted and count > 1 and _sums_up(amounts, at, open_rows[-count:]):
+                found[at] = open_rows[: -count - 1 : -1]
                 del open_rows[-count:]
+                break
         open_rows.append(at)
     return found, open_rows
+
+
+def _sums_up(amounts: Sequence[Sequence[int]], at: int, members: Sequence[int]) -> bool:
+    """Whether a row is the sum of others in every column; at least two of them are not blank, and neither is it."""
+    parts = [amounts[member] for member in members]
+    filled = sum(any(part) for part in parts)
+    return (
+        filled > 1
+        and any(amounts[at])
+        and all(sum(column) == own for *column, own in zip(*parts, amounts[at], strict=True))
+    )
 
 
 def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int, list[int]]:

@@ -19,7 +19,8 @@ SOUND = (
     + """
 <t> a kgt:Table ; rdfs:label "T" ; dcterms:identifier "t" ; kgt:source "in/t.csv" ; 
     kgt:width 2 ; kgt:rows 3 ; kgt:headerRow 0 .
-<t/column/0> a kgt:Column ; kgt:table <t> ; kgt:column 0 ; kgt:predicate ex:hasName ; kgt:role kgt:Text ; kgt:confidence 1.0 .
+<t/column/0> a kgt:Column ; kgt:table <t> ; kgt:column 0 ; kgt:predicate ex:hasName ;
+    kgt:role kgt:Text ; kgt:confidence 1.0 .
 <t/cell/0/1> a kgt:HeaderCell ; kgt:row 0 ; kgt:column 1 ; kgt:text "Sales" .
 <t/row/1> a kgt:Row, kgt:Group ; kgt:table <t> ; kgt:row 1 ; rdfs:label "All" ; ex:hasName "All" .
 <t/row/2> a kgt:Row ; kgt:table <t> ; kgt:row 2 ; rdfs:label "A" ; kgt:subject <a> ; kgt:group <t/row/1> ;
