@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kgtable.ontology.column_stats import ColumnFact, display_name
 from kgtable.ontology.mapping import ColumnMapping, UserMapping
-from kgtable.ontology.meaning import decide
+from kgtable.ontology.meaning import bounded_columns, decide
 from kgtable.ontology.naming import distinct_names, predicate_name, predicate_names
 from kgtable.ontology.quantities import Override, QuantityResolver
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -66,6 +66,7 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
         {index: Override(decision.unit, decision.scale) for index, decision in decided.items()},
         Override(*mapping.stated_unit(table.id)) if mapping is not None else None,
     )
+    quantities.bound(bounded_columns(table, styles, quantities))
     return AnnotatedTable(
         table=decide(table, styles, quantities, decided),
         predicates=_predicates(columns, decided),

@@ -23,6 +23,7 @@ from kgtable.ontology.row_sums import Sums, find_sums
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
+from kgtable.values.dates import parse_date
 from kgtable.values.lexicon import KINDS, VARIANTS, is_called, language_of, senses, vocabulary, words_of
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.units import quantity_kind
@@ -37,6 +38,7 @@ SURE: Final = 0.7
 """Confidence that arithmetic does not outrank."""
 
 _TOTAL, _WHOLE, _PART = frozenset({"total"}), frozenset({"whole"}), frozenset({"part"})
+_BOUND = frozenset({"bound"})
 _STATISTIC, _CHANGE, _NOTE = frozenset({"statistic"}), frozenset({"change"}), frozenset({"note"})
 _HEADER_ROLES = frozenset({"Identifier", "Ordinal", "Time", "Text", "Category", "Label"})
 _PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
@@ -72,6 +74,27 @@ def decide(
     columns = _Columns(body, structure, decided or {})
     found = [replace(column, meaning=columns.meaning(column.index)) for column in table.columns]
     return replace(table, structure=replace(structure, columns=tuple(found), measures=columns.measures))
+
+
+def bounded_columns(table: Table, styles: Sequence[ColumnStyle], quantities: QuantityResolver) -> dict[int, int]:
+    """Pairs of columns without a unit that hold a lower and an upper bound: each → the column before, which they bound.
+
+    Their headers name bounds ("95 % confidence interval | from | to"), and every row agrees.
+    """
+    names = [" ".join(column.path[-2:]) for column in table.columns]
+    told = [bool(senses(name, _BOUND, "en")) for name in names]
+    pairs = [at for at in range(1, len(names) - 1) if told[at] and told[at + 1]]
+    if not pairs:
+        return {}
+    body, found = _Body(table, styles, quantities), dict[int, int]()
+    for at in pairs:
+        values = zip(body.numbers(at - 1), body.numbers(at), body.numbers(at + 1), strict=True)
+        whole = [
+            (one, low, high) for one, low, high in values if one is not None and low is not None and high is not None
+        ]
+        if len(whole) > 3 and all(low <= one <= high for one, low, high in whole):
+            found.update({at: at - 1, at + 1: at - 1})
+    return found
 
 
 def class_of_label(label: str, language: str = "en") -> str | None:
@@ -189,6 +212,7 @@ class _Rows:
         totals -= {row for row in totals if self._is_less(row, candidates, columns, totals)}
         sums = self._sums(candidates, columns, totals)
         totals |= sums.totals.keys()
+        totals -= {row for row in totals - called if self._is_difference(row, sums.totals.get(row, ()))}
         again = sums.again - totals
         changes = self._changes(candidates, columns, totals)
         statistics |= self._years_of_months(candidates, totals)
@@ -199,7 +223,7 @@ class _Rows:
             totals=frozenset(totals - statistics),
             statistics=frozenset(statistics),
             changes=frozenset(changes - totals),
-            summed={row: members for row, members in sorted(sums.totals.items()) if members},
+            summed={row: members for row, members in sorted(sums.totals.items()) if members and row in totals},
         )
 
     def _has_figures(self, at: int) -> bool:
@@ -294,6 +318,19 @@ class _Rows:
         }  # fmt: skip
         hinted = {row for at, row in zip(candidates, rows, strict=True) if self._hints(body.label(at))}
         return find_sums(rows, amounts, totals & set(rows), whole, hinted)
+
+    def _is_difference(self, row: int, members: Sequence[int]) -> bool:
+        """Whether a row that no word calls a total adds numbers above and below zero: a result, such as what is net."""
+        body = self._body
+        at = body.grid_rows.index(row) if row in body.grid_rows else -1
+        if at < 0 or not members or self._hints(body.label(at)):
+            return False
+        places = [body.grid_rows.index(member) for member in members if member in body.grid_rows]
+        for column in range(body.width):
+            told = [number for place in places if (number := body.numbers(column)[place]) is not None]
+            if told and min(told) < 0 < max(told):
+                return True
+        return False
 
     def _hints(self, label: str) -> bool:
         """Whether a label begins or ends with a word for a total."""
@@ -450,7 +487,7 @@ class _Columns:
         if kinds[CellKind.DURATION] >= 0.6 * count:
             return Meaning(Role.MEASURE, evidence=("values",), confidence=0.95)
         is_label = column == body.label_column
-        coded = sum(any(map(str.isdigit, text)) for text in texts)
+        coded = sum(_CODE.fullmatch(text) is not None or text.isdecimal() for text in texts)
         if style.is_identifier and coded >= 0.6 * count:
             return Meaning(Role.IDENTIFIER, evidence=("values", "words"), confidence=0.9)
         if kinds[CellKind.NUMBER] >= 0.6 * count:
@@ -573,12 +610,20 @@ class _Columns:
         found = kind_of(path, self._unit(column), cell is not None and cell[1], body.language)
         if found is not None:
             return found
-        around = (body.table.structure.corner, body.table.context.caption, body.table.context.title)
+        if self._is_instant(column) and self._unit(column) is not None:
+            return _Kind(MeasureKind.LEVEL, "words", 0.7)
+        title = body.table.context.title or body.table.id.rpartition("/")[2]
+        around = (body.table.structure.corner, body.table.context.caption, title)
         for text in filter(None, around):
             if len(text) < 100 and (said := kind_of([text], None, False, body.language)) is not None:
                 return replace(said, evidence="title", confidence=0.5)
         whole = all(number == number.to_integral_value() for number in printed.numbers)
         return _Kind(MeasureKind.COUNT if whole else MeasureKind.RATE, "values", 0.3)
+
+    def _is_instant(self, column: int) -> bool:
+        """Whether a column's header is a day, at which amounts are levels: "December 31, 2019", not "year ended" it."""
+        path = self._body.table.columns[column].path
+        return any(found is not None and found.datatype == "xsd:date" for found in map(parse_date, path))
 
     def _by_arithmetic(self, measured: Sequence[int], kinds: Mapping[int, _Kind]) -> dict[int, _Kind]:
         """Kinds that the numbers themselves show."""
@@ -665,7 +710,7 @@ class _Columns:
         units of their numbers, speak for different kinds.
         """
         body = self._body
-        silent = [c for c in measured if not kinds[c].evidence.endswith("words") and kinds[c].kind is not None]
+        silent = [c for c in measured if not kinds[c].evidence.endswith("words") or self._is_instant(c)]
         silent = [c for c in silent if self._printed_percent(c) < 0.9]
         if len(silent) < max(1, 0.5 * len(measured)):
             return [], {}
@@ -690,6 +735,8 @@ class _Columns:
             return [], {}
         by_total = {m: row for row, members in self._structure.summed.items() for m in members}
         kinds_ = {row: (said.get(row) or self._like(row, said, units_, by_total)).kind for row in units_}
+        if all(map(self._is_instant, silent)):
+            kinds_ = {row: MeasureKind.LEVEL if kind is MeasureKind.AMOUNT else kind for row, kind in kinds_.items()}
         return silent, kinds_
 
     def _printed_percent(self, column: int) -> float:

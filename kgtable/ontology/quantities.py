@@ -81,6 +81,8 @@ def read_context(
         unit = stated.unit if stated.unit in _OTHER_SHARES else "PERCENT"
         scale = BASIS_POINT if stated == UnitPhrase("PERCENT", BASIS_POINT) else 0
         return CellContext(Reading(unit or UNKNOWN, scale, source, source), amount, measure)
+    if measure in _COUNTS and is_unit_of_measure(measured.phrase.unit):
+        return CellContext(Reading(measured.phrase.unit or UNKNOWN, measured.phrase.scale or 0, source, source), amount)
     if measure in _COUNTS:
         return CellContext(_count(table, column, measured, clues), amount, measure)
     return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
@@ -276,6 +278,11 @@ class QuantityResolver:
         self._contexts: dict[tuple[int, Clue | None, int | None, tuple[Clue | None, ...]], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
         self._parts = parts_of_counts(table)
+        self._bounded: dict[int, int] = {}
+
+    def bound(self, columns: Mapping[int, int]) -> None:
+        """Read the numbers of columns of bounds (of a confidence interval) as those of the columns that they bound."""
+        self._bounded = dict(columns)
 
     def row_context(self, row: int, label: str = "", cells: Row | None = None) -> RowContext:
         """What the row labelled `label` says of its numbers; rows of equal contexts are read alike.
@@ -360,6 +367,7 @@ class QuantityResolver:
         return period or self._clues.corner_period
 
     def _context(self, row: int, column: int, of_row: Clue | None, units: tuple[Clue | None, ...]) -> CellContext:
+        column = self._bounded.get(column, column)
         key = (column, of_row, self._parents.get(row), units)
         context = self._contexts.get(key)
         if context is None:

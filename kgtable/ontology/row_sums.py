@@ -169,7 +169,7 @@ def _told_again(
     The members fall into runs that each add up to the total; the longest one is kept.
     """
     totals = [at for at, row in enumerate(rows) if row in called]
-    if len(totals) != 1 or set(found) - called or _figures(matrix[totals[0]]) < 3:
+    if len(totals) != 1 or set(found) - called or (matrix < 0).any() or _figures(matrix[totals[0]]) < 3:
         return frozenset()
     runs: list[list[int]] = [[]]
     left = matrix[totals[0]].copy()

@@ -25,6 +25,7 @@ from kgtable.ontology.stated_units import (
 )
 from kgtable.tables.model import Context, Row, Table
 from kgtable.text.words import stem, words
+from kgtable.values.lexicon import is_called
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -57,6 +58,8 @@ class Clue:
         return self.measure is None and self.phrase.is_money
 
 
+_LEADING_YEAR = re.compile(r"(?:19|20)\d\d\s+")
+_STATISTIC = frozenset({"statistic"})
 BASIS_POINT = -2
 """The power of ten of a basis point, as of a percent."""
 
@@ -71,6 +74,11 @@ def read_clue(name: str, source: str) -> Clue | None:
     if len(name) < 10 and "/" in name and is_currency_pair(name):
         return Clue(source, measure=Measure.EXCHANGE)
     phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
+    first, _, rest = name.partition(" ")
+    if phrase is None and rest and is_called(first, _STATISTIC):  # "Mean grams", "Average acres"
+        phrase = parse_unit_phrase(rest)
+    if phrase is None and source == "column" and " of " in name:  # "2019 tonnes of CO2e"
+        phrase = parse_unit_phrase(_LEADING_YEAR.sub("", name.partition(" of ")[0]))
     if source == "row" and phrase is not None and _is_bare_word(name, phrase):
         phrase = None
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:

@@ -25,7 +25,7 @@ from kgtable.values.dates import (
     parse_day_of_year,
     parse_duration,
 )
-from kgtable.values.lexicon import are_truths, truth_of
+from kgtable.values.lexicon import are_truths, truth_of, words_of
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
     MISSING_MARKERS,
@@ -284,7 +284,8 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         trailing_minus=not is_label and _has_trailing_minus(name, texts),
         whole_ringgit="RM" in "".join(texts) and any(map(_RINGGIT.match, texts)),
     )
-    identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
+    called = _IDENTIFIER_NAME.fullmatch(name) or _IDENTIFIER_NAME.fullmatch(" ".join(words_of(name)))
+    identifier = bool(texts) and (called is not None or _zero_padded(texts))
     return ColumnStyle(
         numbers=numbers,
         is_identifier=identifier,

@@ -117,12 +117,13 @@ _DURATION = re.compile(
     r"|\bdays(?: of)? (?:sales|inventory|payable|outstanding|working)\b|\bduration of\b",
     re.IGNORECASE,
 )
+_AGE = re.compile(r"(?:\w+[ _])?(?:age|alter|edad|età|leeftijd|idade)(?:[ _]at .*)?", re.IGNORECASE)
 _ORDINAL = re.compile(r"#|№|rank(?:ing)?|rk\.?|seed", re.IGNORECASE)
 _YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
 _LIKELY = re.compile(
     r"%|cent|pct|#|№|\brank|\brk|\bseed|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"  # noqa: E501
     r"|warrant|weighted|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
-    r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
+    r"|month|days|hours|weeks|age|alter|edad|età|leeftijd|idade|\blife|lives|\bterm|maturity|duration",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+")
@@ -183,7 +184,7 @@ def find_measure(name: str) -> Measure | None:
         bare = shorter
     if _PERCENT.search(name):
         return Measure.PERCENT
-    if _DURATION.search(name):
+    if _DURATION.search(name) or _AGE.fullmatch(name):
         return Measure.DURATION
     if _RATIO.search(name) and not _NO_RATIO.search(name):
         return Measure.RATIO
@@ -210,6 +211,8 @@ def duration_unit(name: str) -> str | None:
     ('YR', None)
     """
     lowered = name.lower()
+    if _AGE.fullmatch(name):
+        return "YR"
     return next((unit for word, unit in _UNITS_OF_TIME if re.search(rf"\b{word}s?\b", lowered)), None)
 
 

@@ -436,7 +436,7 @@ def _regions() -> Iterator[Case]:
     ]
     yield case_of(
         "tables: with captions",
-        "tables: 2; B3: 12000000 CCY_USD M @2022; 1!B9: 55000 CCY_USD; 1!C9: 41 UNITLESS",
+        "tables: 2; B3: 12000000 CCY_USD M @2022; 1!B9: 55000 CCY_USD; 1!C9: 41 YR",
         {"S": above},
         file="a.xlsx",
     )
