@@ -323,8 +323,10 @@ class _Rows:
         """Whether a row that no word calls a total adds numbers above and below zero: a result, such as what is net."""
         body = self._body
         at = body.grid_rows.index(row) if row in body.grid_rows else -1
-        if at < 0 or not members or self._hints(body.label(at)):
+        if at < 0 or self._hints(body.label(at)):
             return False
+        if senses(body.label(at), frozenset({"net"}), self._language):
+            return True
         places = [body.grid_rows.index(member) for member in members if member in body.grid_rows]
         for column in range(body.width):
             told = [number for place in places if (number := body.numbers(column)[place]) is not None]

@@ -171,6 +171,8 @@ def _told_again(
     totals = [at for at, row in enumerate(rows) if row in called]
     if len(totals) != 1 or set(found) - called or (matrix < 0).any() or _figures(matrix[totals[0]]) < 3:
         return frozenset()
+    if 0 < totals[0] < len(rows) - 1:
+        return frozenset()  # what stands behind a total is another matter
     runs: list[list[int]] = [[]]
     left = matrix[totals[0]].copy()
     for at in range(len(rows)):
