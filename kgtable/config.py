@@ -117,6 +117,7 @@ class Settings:
     rerank: bool = True
     presentation: str = "subtable"
     prompt: str = "context-first-separated"
+    second_reading: bool = False
     context_tokens: int = 12_000
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -131,7 +132,8 @@ class AskOptions(TypedDict, total=False):
 
     `method` and `k` say how triples are retrieved. `model`, `base_url` and `api_key` name a model; the
     model ``"none"`` stands for rules. `rerank` lets the model order the best tables, `presentation` and
-    `prompt` lay out what it is shown, `context_tokens` limits that, `max_tokens` the reply. `structured` is
+    `prompt` lay out what it is shown, `second_reading` asks it again in another way and verifies what agrees,
+    `context_tokens` limits that, `max_tokens` the reply. `structured` is
     how the form of the reply is asked for, `llm_cache` a file that keeps replies, `trace` a file that gets
     each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds.
     """
@@ -144,6 +146,7 @@ class AskOptions(TypedDict, total=False):
     rerank: bool | None
     presentation: str | None
     prompt: str | None
+    second_reading: bool | None
     temperature: float | None
     max_tokens: int | None
     context_tokens: int | None
@@ -314,7 +317,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "prices": _TABLE,
     **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),
     **dict.fromkeys(("temperature", "timeout"), _NUMBER),
-    **dict.fromkeys(("rerank", "defuse", "accept_equivalents", "again"), _FLAG),
+    **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
          "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),

@@ -30,11 +30,12 @@ from kgtable.answering.prompting import (
     prompt_setting,
     repair_message,
 )
-from kgtable.answering.verdict import judge
+from kgtable.answering.verdict import NO_SECOND_READER, judge
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, measured
+from kgtable.programs.scalars import normal
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
 
@@ -251,6 +252,33 @@ class Solver(Protocol):
         ...
 
 
+SECOND_PRESENTATION, SECOND_PROMPT = "by-subject", PromptSetting.INSTRUCTIONS_FIRST_SEPARATED
+"""How the model is shown the evidence when it reads a question again: as triples, instructions first."""
+
+
+def confirmed(first: Answer, second: Answer) -> Answer:
+    """The first answer in the light of a second reading: verified where both programs give the same from one table.
+
+    What else speaks against the first answer stays. Both are grounded, or nothing is confirmed.
+    """
+    if not first.grounded or first.verified:
+        return first
+    same = second.grounded and {c.table for c in first.citations} & {c.table for c in second.citations}
+    if not same or _said(first) != _said(second):
+        said = second.text[:60] or "nothing"
+        return replace(first, reasons=(*first.reasons, f"A second reading by the model gives {said}."))
+    left = tuple(reason for reason in first.reasons if reason != NO_SECOND_READER)
+    if left or first.ambiguous:
+        return replace(first, reasons=left or first.reasons)
+    return replace(first, verified=True, reasons=("The model read the question twice, in different ways, and alike.",))
+
+
+def _said(answer: Answer) -> object:
+    if answer.value is not None:
+        return answer.value, answer.unit
+    return frozenset(normal(part) for part in answer.text.replace("\n", ";").split(";") if part.strip())
+
+
 class Asker:
     """Answers questions over one graph.
 
@@ -273,6 +301,11 @@ class Asker:
         presentation(settings.presentation)
         prompt_setting(settings.prompt)
         self._generator = None if llm is None else Generator.from_settings(llm, settings)
+        self._second: Generator | None = None
+        if llm is not None and settings.second_reading:
+            by_rows = settings.presentation != SECOND_PRESENTATION
+            other = replace(settings, presentation=SECOND_PRESENTATION if by_rows else "subtable", prompt=SECOND_PROMPT)
+            self._second = Generator.from_settings(llm, other)
         self._model = RULES if llm is None else llm.model
         self._llm, self._solver, self._relations = llm, solver, relations
 
@@ -298,6 +331,8 @@ class Asker:
             else:
                 try:
                     answer = self._generator.answer(evidence, on_text=on_text)
+                    if self._second is not None and answer.grounded and not answer.verified:
+                        answer = confirmed(answer, self._second.answer(evidence))
                 except LLMReplyError as error:
                     answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())

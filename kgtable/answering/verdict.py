@@ -82,6 +82,9 @@ _KINDS = {
 }
 """The kinds of values that answer a question."""
 
+NO_SECOND_READER = "The rules do not read the question alike, so no second reader confirms it."
+"""The doubt that a second reading by the model takes away."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -300,7 +303,7 @@ class _Judge:
             self._check_readings(results)
             rivals, confidence, agreed = self._rivals(results)
             if not agreed:
-                self._doubts.append("The rules do not read the question alike, so no second reader confirms it.")
+                self._doubts.append(NO_SECOND_READER)
             by_size = [found for found in map(self._by_size, results) if found is not None]
             for text, found in by_size:
                 by_size_alone = self._alternative(text, found)
@@ -315,7 +318,7 @@ class _Judge:
         if not citations and not self._faults:
             self._faults.append("No cell was read.")
         faults, doubts = tuple(dict.fromkeys(self._faults)), tuple(dict.fromkeys(self._doubts))
-        good = ("Every word of the question is accounted for, and no other reading fits.",)
+        good = ("The rules, which know nothing of the model, read the question alike.",)
         words = "; ".join(dict.fromkeys(result.derivation for result in results))
         told = number is not None and not faults
         return Verdict(

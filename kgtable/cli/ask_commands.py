@@ -214,6 +214,11 @@ SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 @click.option("--rerank/--no-rerank", default=None, help="Let the model order the best tables.")
 @presentation_option
 @prompt_option
+@click.option(
+    "--second-reading/--no-second-reading",
+    default=None,
+    help="Ask the model again in another way, and call an answer verified where both agree.",
+)
 @click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.answer import Answer
+from kgtable.answering.ask import confirmed
 from kgtable.answering.program_answers import RULES
+from kgtable.answering.verdict import NO_SECOND_READER
 from kgtable.errors import (
     AnswerError,
     GraphNotFoundError,
@@ -172,3 +175,23 @@ def test_there_must_be_a_graph_with_tables(tmp_path: Path, ask: Ask) -> None:
     empty = api.build(tables, tmp_path / "kg", embedding="none")
     with pytest.raises(AnswerError, match="holds no table"):
         ask(empty, QUESTION)
+
+
+def test_a_second_reading_confirms_or_contradicts_the_first(kg: api.KnowledgeGraph) -> None:
+    odd = "Which number stands beside Skarv, if one thinks of ships and of nothing else whatsoever?"
+    once = ask_twice(kg, odd, [GOOD, GOOD], second_reading=False)
+    assert (once.verified, once.usage["requests"]) == (False, 1)
+    first = replace(once, ambiguous=False, reasons=(NO_SECOND_READER,))
+    assert confirmed(first, first).verified
+    assert "twice" in confirmed(first, first).reasons[0]
+    other = replace(first, text="44", value="44")
+    assert not confirmed(first, other).verified
+    assert "A second reading by the model gives 44." in confirmed(first, other).reasons
+    doubted = replace(first, reasons=(NO_SECOND_READER, "Not found in the table: whatsoever."))
+    assert confirmed(doubted, first).reasons == ("Not found in the table: whatsoever.",)
+    assert not confirmed(doubted, first).verified
+    assert ask_twice(kg, odd, [GOOD, GOOD], second_reading=True).usage["requests"] == 2
+
+
+def ask_twice(kg: api.KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
+    return kg.ask(question, llm=ScriptedLLM(replies), **options)

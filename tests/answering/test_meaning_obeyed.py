@@ -1,0 +1,75 @@
+"""Answers by rules obey the meaning of columns: flags, identifiers, levels, rates, variants, unreadable cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kgtable
+
+TABLES = {
+    "invoices": "Invoice,Paid,Amount\nA1,Y,100\nA2,N,200\nA3,Y,50\nA4,N,70\n",
+    "members": "Member,Paid\nAnn,x\nBob,\nCy,x\nDee,\n",
+    "spending": "Department,Budget 2023,Actual 2023\nParks,100,120\nRoads,300,280\n",
+    "sales": "Region,Sales\nEurope,30\nGermany,10\nFrance,20\nAsia,70\nJapan,40\nChina,30\nWorld,100\n",
+    "versions": "Version,Downloads\n1.1,100\n1.2,150\n1.10,300\n1.20,10\n",
+    "weights": "Item;Weight (kg)\nA;1,250\nB;0,750\nC;12,000\n",
+    "stock": "Date,Stock\n2023-01-31,100\n2023-02-28,120\n2023-03-31,90\n",
+    "prices": "Year,Price index (2015=100)\n2019,105.2\n2020,106.0\n2021,109.5\n",
+    "bills": "Invoice,Amount\nA1,100\nA2,250\nA3,1O0\nA4,approx 300\nA5,50\n",
+}
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, kgtable.KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("meaning")
+    found = {}
+    for name, text in TABLES.items():
+        path = Path(folder, f"{name}.csv")
+        path.write_text(text, encoding="utf-8")
+        found[name] = kgtable.build(path, Path(folder, name), embedding="none")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        ("invoices", "How many invoices are paid?", "2"),
+        ("invoices", "What is the total amount of the paid invoices?", "150"),
+        ("members", "How many members have paid?", "2"),
+        ("spending", "How much was spent on Parks in 2023?", "120"),
+        ("spending", "What was the budget of Parks in 2023?", "100"),
+        ("sales", "What are total sales?", "100"),
+        ("versions", "How many versions are there?", "4"),
+        ("versions", "How many downloads does version 1.10 have?", "300"),
+        ("weights", "What is the total weight?", "14"),
+    ],
+)
+def test_what_columns_mean_decides(
+    table: str, question: str, expected: str, graphs: dict[str, kgtable.KnowledgeGraph]
+) -> None:
+    assert graphs[table].ask(question, model="none").value == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "never"),
+    [("stock", "What is the total stock?", "310"), ("prices", "What is the sum of the price index?", "320.7")],
+)
+def test_levels_over_time_and_rates_are_not_summed(
+    table: str, question: str, never: str, graphs: dict[str, kgtable.KnowledgeGraph]
+) -> None:
+    answer = graphs[table].ask(question, model="none")
+    assert answer.value != never
+    column = {"stock": "Stock", "prices": "Price index (2015=100)"}[table]
+    program = {"op": "sum", "argument": {"column": column}, "rows": {"op": "table", "table": table}}
+    with pytest.raises(kgtable.errors.ProgramTypeError, match="do not add up"):
+        graphs[table].run(program)
+
+
+def test_cells_left_out_of_a_sum_are_named(graphs: dict[str, kgtable.KnowledgeGraph]) -> None:
+    answer = graphs["bills"].ask("What is the total amount?", model="none")
+    assert answer.value == "700"
+    assert not answer.is_sure
+    assert "left out: B4 '1O0'" in (answer.calculation or "")
+    assert any("Left out" in reason for reason in answer.reasons)
