@@ -101,6 +101,7 @@ def build(
     sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run}
     check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
+    from kgtable.index.inferred.model_proposals import propose_about_tables
     from kgtable.tables.limits import ReadLimits
 
     llm = None if model is None else _model(model, dry_run)
@@ -119,7 +120,7 @@ def build(
     )
     built = make()
     if llm is not None:
-        report = _proposed(GraphDirectory(directory), *llm)
+        report = propose_about_tables(GraphDirectory(directory), *llm)
         if not dry_run:
             again = make()
             built = replace(again, changes=built.changes, messages=built.messages + again.messages)
@@ -163,13 +164,14 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
     check_arguments("annotate", {"directory": directory, "dry_run": dry_run})
     from kgtable.building.catalogue import Catalogue
     from kgtable.index.graph_index import read_about
+    from kgtable.index.inferred.model_proposals import propose_about_tables
     from kgtable.tables.discovery import Walk, assign_ids
 
     place = GraphDirectory(directory)
     current = place.current()
     embedding = str(read_about(current.index_path)["asked"])
     records = list(Catalogue.load(current.catalogue_path).files.values())
-    report = _proposed(place, *_model(model, dry_run))
+    report = propose_about_tables(place, *_model(model, dry_run))
     if not dry_run:
         files = assign_ids((Path(record.location), record.path) for record in records)
         known = tuple(replace(file, id=record.id) for file, record in zip(files, records, strict=True))
@@ -191,12 +193,6 @@ def _model(model: str | LLM | None, dry_run: bool) -> tuple[str, LLM | None]:
     if llm is None and not (dry_run and model):
         raise ConfigError("There is no model to ask.", hint="Name one with --model, or KGTABLE_MODEL.")
     return settings.model, None if dry_run else llm
-
-
-def _proposed(place: GraphDirectory, model: str, llm: LLM | None) -> AnnotationReport:
-    from kgtable.index.inferred.model_proposals import propose_about_tables
-
-    return propose_about_tables(place, model, llm)
 
 
 def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 100) -> KnowledgeGraph:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from kgtable.graph.table_content import TableContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, indexed_contents
-from kgtable.llm.protocol import LLM, Message, Request, Usage
+from kgtable.llm.protocol import LLM, Completion, Message, Request, Usage
 from kgtable.ontology.inferred_names import SURE_FROM, is_missing_header, is_missing_title, telling_words
 from kgtable.ontology.mapping_rows import INFERRED, KIND, PARSERS, ROLE
 from kgtable.ontology.meaning import SURE
@@ -104,27 +105,37 @@ class AnnotationReport:
 
 @dataclass(frozen=True)
 class SampledTable:
-    """A table's id, title, headers, and its first rows as texts."""
+    """A table with its title, headers and first rows, and what is undecided about it, by column."""
 
-    id: str
+    record: TableRecord
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    undecided: Mapping[int, tuple[str, ...]]
 
     @classmethod
-    def of(cls, content: TableContent) -> SampledTable:
-        """The first rows and columns of a table's content."""
+    def of(cls, record: TableRecord, content: TableContent, undecided: Mapping[int, tuple[str, ...]]) -> SampledTable:
+        """The first rows and columns of a table's content; nothing is undecided about columns that are empty there."""
         width = min(len(content.columns), MOST_COLUMNS)
         rows = []
         for row in islice((row for row in content.rows if not row.is_header), ROWS):
-            texts = [""] * width
-            for column, cell in row.cells:
-                if column < width:
-                    texts[column] = single_line(cell.text)[:LONGEST_CELL]
-            rows.append(tuple(texts))
-        title = ". ".join(filter(None, (content.title, *content.heading, content.caption)))
+            texts = {column: single_line(cell.text)[:LONGEST_CELL] for column, cell in row.cells}
+            rows.append(tuple(texts.get(column, "") for column in range(width)))
+        title = single_line(". ".join(filter(None, (content.title, *content.heading, content.caption))))
         headers = tuple(single_line(name)[:LONGEST_CELL] for name, _ in content.columns[:width])
-        return cls(content.id, single_line(title)[: 4 * LONGEST_CELL], headers, tuple(rows))
+        filled = {at: parts for at, parts in undecided.items() if at < width and any(row[at] for row in rows)}
+        return cls(record, title[: 4 * LONGEST_CELL], headers, tuple(rows), filled)
+
+    @property
+    def is_untitled(self) -> bool:
+        """Whether neither title nor id says what the table is about."""
+        return is_missing_title(self.title, self.record.id)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The headers; a table that lacks some stands alone."""
+        lacks = any(map(is_missing_header, self.headers))
+        return (self.record.id, *self.headers) if lacks else self.headers
 
     def digest(self, model: str) -> str:
         """A hash of the model and of what it is shown."""
@@ -132,147 +143,101 @@ class SampledTable:
         return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True)
-class UndecidedTable:
-    """A table with the columns that have no name, no sure meaning, no unit; `untitled` where it has no title."""
+_NAME, _MEANING, _UNIT = "name", "role and kind", "unit and scale"
 
-    record: TableRecord
-    sample: SampledTable
-    unnamed: frozenset[int]
-    unclear: frozenset[int]
-    unmeasured: frozenset[int]
-    untitled: bool
 
-    @classmethod
-    def of(
-        cls, record: TableRecord, before: TableProposal | None, read: Callable[[str], TableContent]
-    ) -> UndecidedTable | None:
-        """What is undecided about a table, leaving aside what a model proposed `before`; None where all is decided."""
-        unnamed, unclear, unmeasured = set(), set(), set()
-        for fact in record.facts[:MOST_COLUMNS]:
-            meaning = fact.meaning
-            if is_missing_header(fact.name):
-                unnamed.add(fact.index)
-            if meaning is None:
-                continue
-            if meaning.confidence < SURE or meaning.evidence == ("model",):
-                unclear.add(fact.index)
-            is_plain = meaning.kind in (MeasureKind.COUNT, MeasureKind.SCORE) and fact.index not in unclear
-            known = {} if before is None or fact.index not in before.columns else before.columns[fact.index].values
+def _undecided(record: TableRecord, before: TableProposal | None) -> dict[int, tuple[str, ...]]:
+    """What is undecided about the columns of a table, leaving aside what a model proposed `before`."""
+    found: dict[int, tuple[str, ...]] = {}
+    for fact in record.facts[:MOST_COLUMNS]:
+        meaning, parts = fact.meaning, [_NAME] * is_missing_header(fact.name)
+        if meaning is not None:
+            is_sure = meaning.confidence >= SURE and meaning.evidence != ("model",)
+            parts += [_MEANING] * (not is_sure)
+            is_plain = meaning.kind in (MeasureKind.COUNT, MeasureKind.SCORE) and is_sure
+            known = before.columns[fact.index].values if before and fact.index in before.columns else {}
             lacks_unit = next(iter(fact.units), "") == UNKNOWN or "unit" in known or "scale" in known
-            if lacks_unit and meaning.role is Role.MEASURE and not is_plain:
-                unmeasured.add(fact.index)
-        if not (unnamed or unclear or unmeasured or is_missing_title(record.title, record.id)):
-            return None
-        sample = SampledTable.of(read(record.id))
-        filled = {at for at in range(len(sample.headers)) if any(row[at] for row in sample.rows)}
-        names, meanings, units = (frozenset(found & filled) for found in (unnamed, unclear, unmeasured))
-        table = cls(record, sample, names, meanings, units, is_missing_title(sample.title, record.id))
-        return table if table.columns or table.untitled else None
-
-    @property
-    def columns(self) -> list[int]:
-        """The columns about which something is undecided."""
-        return sorted(self.unnamed | self.unclear | self.unmeasured)
-
-    @property
-    def group(self) -> tuple[str, ...]:
-        """The headers; a table that lacks some stands alone."""
-        return (self.record.id, *self.sample.headers) if self.unnamed else self.sample.headers
+            parts += [_UNIT] * (lacks_unit and meaning.role is Role.MEASURE and not is_plain)
+        if parts:
+            found[fact.index] = tuple(parts)
+    return found
 
 
-def _request(group: Sequence[UndecidedTable]) -> Request:
+def _request(tables: Sequence[SampledTable]) -> Request:
     """The request about tables with the same headers, of which the first is shown."""
-    sample = group[0].sample
-    wanted = []
+    sample, wanted = tables[0], []
     for at in range(len(sample.headers)):
-        parts = ["name"] * any(at in one.unnamed for one in group)
-        parts += ["role and kind"] * any(at in one.unclear for one in group)
-        parts += ["unit and scale"] * any(at in one.unmeasured for one in group)
+        parts = dict.fromkeys(part for table in tables for part in table.undecided.get(at, ()))
         wanted += [f"  column {at + 1}: {', '.join(parts)}"] if parts else []
-    wanted += ["  title"] * any(one.untitled for one in group)
+    wanted += ["  title"] * any(table.is_untitled for table in tables)
     headers = (
         f"[column {at + 1}]" if is_missing_header(name) else f"{at + 1}: {name}"
         for at, name in enumerate(sample.headers)
     )
     data = "\n".join(" | ".join(line) for line in (headers, *sample.rows)).replace("<<<", "<<").replace(">>>", ">>")
-    title = (sample.title or telling_words(sample.id) or "none").replace("<<<", "<<").replace(">>>", ">>")
+    title = (sample.title or telling_words(sample.record.id) or "none").replace("<<<", "<<").replace(">>>", ">>")
     said = "\n".join(("To decide:", *wanted, f"Title: <<<{title}>>>", "Columns:", "<<<", data, ">>>"))
     system = (PACKAGE / "index" / "inferred" / "prompts" / "describe_table.txt").read_text(encoding="utf-8")
     messages = (Message(role="system", content=system), Message(role="user", content=said))
     return Request(messages, schema=_SCHEMA, stage="annotate", max_tokens=min(300 + 60 * len(wanted), 4_000))
 
 
-def _proposal(table: UndecidedTable, asked: str, reply: dict[str, Any]) -> TableProposal:
+def _proposal(table: SampledTable, asked: str, reply: Mapping[str, Any]) -> TableProposal:
     """What a reply says of what is undecided about a table; what makes no sense is left out."""
     names = {fact.index: fact.name for fact in table.record.facts}
     columns: dict[int, ColumnProposal] = {}
     for found in reply.get("columns", ()):
         at, sure = found["column"] - 1, found["confidence"]
-        sure = round(min(sure, 0.99), 2) if 0 < sure < 2 else 0.0
-        if at in columns or at not in table.columns or not sure:
+        parts = table.undecided.get(at, ())
+        if at in columns or not parts or not 0 < sure <= 1:
             continue
         values = {}
         name = single_line(found["name"])[:LONGEST_NAME].strip()
-        if at in table.unnamed and not is_missing_header(name):
+        if _NAME in parts and not is_missing_header(name):
             values = {INFERRED: name, "predicate": predicate_name([name], at)}
-        if at in table.unclear:
-            values |= _parsed({ROLE: found["role"], KIND: found["kind"]})
-            if values.get(ROLE, Role.MEASURE) != Role.MEASURE:
-                values.pop(KIND, None)
-            elif KIND not in values:
-                values.pop(ROLE, None)
-        if at in table.unmeasured and values.get(ROLE, Role.MEASURE) == Role.MEASURE:
+        if _MEANING in parts:
+            told = _parsed({ROLE: found["role"], KIND: found["kind"]})
+            is_measure = told.get(ROLE, Role.MEASURE) == Role.MEASURE
+            values |= ({} if KIND not in told else told) if is_measure else {ROLE: told[ROLE]}
+        if _UNIT in parts and values.get(ROLE, Role.MEASURE) == Role.MEASURE:
             told = _parsed({"unit": found["unit"], "scale": found["scale"]})
             values |= {field: text for field, text in told.items() if text not in (UNKNOWN, "none")}
         if sure < SURE_FROM:
             values = {field: text for field, text in values.items() if field == INFERRED}
         if values:
-            columns[at] = ColumnProposal(names[at], values, sure)
-    title = single_line(str(reply.get("title", "")))[:LONGEST_NAME].strip() if table.untitled else ""
+            columns[at] = ColumnProposal(names[at], values, round(min(sure, 0.99), 2))
+    title = single_line(str(reply.get("title", "")))[:LONGEST_NAME].strip() if table.is_untitled else ""
     return TableProposal(table.record.sha256, asked, columns, title)
 
 
-def _parsed(said: dict[str, str]) -> dict[str, str]:
+def _parsed(said: Mapping[str, str]) -> dict[str, str]:
     """The canonical texts of those that a mapping could hold."""
     found = {}
     for name, text in said.items():
-        try:
+        with suppress(MappingError):
             found[name] = PARSERS[name](single_line(text)[:LONGEST_NAME].strip(), "")
-        except MappingError:
-            continue
     return found
 
 
-@dataclass
-class _Answers:
-    """The replies of a model, one request after another in several threads, until it fails."""
+def _reply(llm: LLM, request: Request) -> Completion | LLMError:
+    try:
+        return llm.complete(request)
+    except LLMError as error:
+        return error
 
-    llm: LLM
-    usage: Usage = field(default_factory=Usage)
-    failure: LLMError | None = None
-    unusable: int = 0
 
-    def ask(self, requests: Iterable[Request]) -> Iterator[dict[str, Any] | None]:
-        """The reply to each request, None for one that cannot be used."""
-        rest = iter(requests)
-        with ThreadPoolExecutor(WORKERS) as pool:
-            while self.failure is None and (batch := list(islice(rest, 4 * WORKERS))):
-                sent = [pool.submit(copy_context().run, self.llm.complete, request) for request in batch]
-                for reply in sent:
-                    try:
-                        completion = reply.result()
-                    except LLMError as error:
-                        self.usage += error.usage if isinstance(error.usage, Usage) else Usage()
-                        if not isinstance(error, LLMReplyError):
-                            self.failure = self.failure or error
-                            pool.shutdown(wait=False, cancel_futures=True)
-                            return
-                        self.unusable += 1
-                        yield None
-                    else:
-                        self.usage += completion.usage
-                        yield dict(completion.data or {})
+def _replies(llm: LLM, requests: Sequence[Request]) -> Iterator[Completion | LLMError]:
+    """The reply to each request, or its error, asked in several threads; no more is asked once the model failed."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for start in range(0, len(requests), 4 * WORKERS):
+            batch = list(pool.map(partial(_reply, llm), requests[start : start + 4 * WORKERS]))
+            yield from batch
+            if any(_is_failure(reply) for reply in batch):
+                return
+
+
+def _is_failure(reply: Completion | LLMError) -> bool:
+    return isinstance(reply, LLMError) and not isinstance(reply, LLMReplyError)
 
 
 def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None) -> AnnotationReport:
@@ -294,19 +259,19 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
         known = load_proposals(directory.path)
         shown = {said.asked: said for said in known.values()}
         kept: dict[str, TableProposal] = {}
-        groups: dict[tuple[str, ...], list[tuple[UndecidedTable, str]]] = {}
+        groups: dict[tuple[str, ...], list[tuple[SampledTable, str]]] = {}
         for record in Catalogue.load(current.catalogue_path).tables.values():
             before = known.get(record.id)
             if before is not None and before.sha256 == record.sha256:
                 kept[record.id] = before
-            table = UndecidedTable.of(record, kept.get(record.id), read)
-            if table is None:
+            undecided = _undecided(record, kept.get(record.id))
+            if not undecided and not is_missing_title(record.title, record.id):
                 continue
-            asked = table.sample.digest(model)
+            table = SampledTable.of(record, read(record.id), undecided)
+            asked = table.digest(model)
             if asked in shown:
-                said = shown[asked]
-                kept[record.id] = TableProposal(record.sha256, asked, said.columns, said.title)
-            else:
+                kept[record.id] = replace(shown[asked], sha256=record.sha256)
+            elif table.undecided or table.is_untitled:
                 groups.setdefault(table.group, []).append((table, asked))
         chosen = list(groups.values())[:MOST_CALLS]
         requests = [_request([table for table, _ in group]) for group in chosen]
@@ -314,18 +279,21 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
         report = AnnotationReport(sum(map(len, chosen)), len(chosen), tokens)
         if llm is None:
             return report
-        answers, proposals = _Answers(llm), 0
-        for group, reply in zip(chosen, answers.ask(requests), strict=False):
-            for table, asked in group if reply is not None else ():
-                made = kept[table.record.id] = _proposal(table, asked, reply or {})
+        usage, failures, proposals = Usage(), list[LLMError](), 0
+        for group, reply in zip(chosen, _replies(llm, requests), strict=False):
+            usage += reply.usage if isinstance(reply.usage, Usage) else Usage()
+            if isinstance(reply, LLMError):
+                failures.append(reply)
+                continue
+            for table, asked in group:
+                made = kept[table.record.id] = _proposal(table, asked, reply.data or {})
                 proposals += len(made.columns) + bool(made.title)
         if kept != known:
             save_proposals(directory.path, kept)
+        failure = next(filter(_is_failure, failures), None)
         messages = []
-        if answers.unusable:
-            messages.append(f"The replies of {model} to {answers.unusable:,} requests could not be used.")
+        if failures and failure is None:
+            messages.append(f"{len(failures):,} replies of {model} could not be used: {failures[0].message}")
         if len(groups) > len(chosen):
             messages.append(f"{len(groups) - len(chosen):,} further requests to {model} are left to the next build.")
-        return AnnotationReport(
-            report.tables, report.calls, tokens, proposals, answers.usage, answers.failure, tuple(messages)
-        )
+        return replace(report, proposals=proposals, usage=usage, failure=failure, messages=tuple(messages))
