@@ -104,25 +104,17 @@ def build(
     from kgtable.index.inferred.model_proposals import propose_about_tables
     from kgtable.tables.limits import ReadLimits
 
+    if dry_run and model is None:
+        raise UsageError("A dry run tells what asking a model takes.", hint="Name one with --model.")
     llm = None if model is None else _model(model, dry_run)
     walked = _paths("build", paths)
-    make = partial(
-        _built,
-        walked,
-        directory,
-        embedding,
-        mapping=_mapping(mapping),
-        base=base,
-        limits=ReadLimits.of_seconds(file_seconds),
-        workers=workers,
-        progress=progress,
-        runner=runner,
-    )
-    built = make()
+    options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base, "runner": runner, "workers": workers}
+    options |= {"limits": ReadLimits.of_seconds(file_seconds), "progress": progress}
+    built = _built(walked, directory, embedding, **options)
     if llm is not None:
         report = propose_about_tables(GraphDirectory(directory), *llm)
         if not dry_run:
-            again = make()
+            again = _built(walked, directory, embedding, **options)
             built = replace(again, changes=built.changes, messages=built.messages + again.messages)
         messages = tuple(dict.fromkeys((*built.messages, *report.messages)))
         built = replace(built, annotation=report, messages=messages)

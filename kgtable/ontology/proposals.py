@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.errors import MappingError, OntologyError, StorageError
+from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import INFERRED, PARSERS
 from kgtable.storage import whole_file
 
@@ -71,10 +71,7 @@ def _checked(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def save_proposals(directory: Path, proposals: Mapping[str, TableProposal]) -> None:
-    """Write what `load_proposals` reads. Raises `OntologyError` where the file cannot be written."""
+    """Write what `load_proposals` reads. Raises `StorageError` where the file cannot be written."""
     tables = {table: said.to_json() for table, said in sorted(proposals.items())}
-    try:
-        with whole_file(directory / FILE) as file:
-            file.write(json.dumps({"version": 1, "tables": tables}, indent=1).encode("ascii"))
-    except StorageError as error:
-        raise OntologyError(f"{directory / FILE} cannot be written: {error.message}") from error
+    with whole_file(directory / FILE) as file:
+        file.write(json.dumps({"version": 1, "tables": tables}, indent=1).encode("ascii"))

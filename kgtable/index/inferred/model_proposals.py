@@ -131,12 +131,6 @@ class SampledTable:
         """Whether neither title nor id says what the table is about."""
         return is_missing_title(self.title, self.record.id)
 
-    @property
-    def group(self) -> tuple[str, ...]:
-        """The headers; a table that lacks some stands alone."""
-        lacks = any(map(is_missing_header, self.headers))
-        return (self.record.id, *self.headers) if lacks else self.headers
-
     def digest(self, model: str) -> str:
         """A hash of the model and of what it is shown."""
         shown = json.dumps([model, self.title, self.headers, self.rows])
@@ -248,7 +242,7 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
         model: the model's name: another one is asked anew.
         llm: the model; without it nothing is asked, and the report says what asking would take.
 
-    Raises `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, `MappingError`, `OntologyError`. A failure
+    Raises `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, `MappingError`, `StorageError`. A failure
     of the model is in the report.
     """
     with directory.building():
@@ -272,7 +266,8 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
             if asked in shown:
                 kept[record.id] = replace(shown[asked], sha256=record.sha256)
             elif table.undecided or table.is_untitled:
-                groups.setdefault(table.group, []).append((table, asked))
+                alone = (record.id,) if any(map(is_missing_header, table.headers)) else ()
+                groups.setdefault((*alone, *table.headers), []).append((table, asked))
         chosen = list(groups.values())[:MOST_CALLS]
         requests = [_request([table for table, _ in group]) for group in chosen]
         tokens = sum(count_tokens(message["content"]) for request in requests for message in request.messages)
