@@ -280,9 +280,7 @@ def _save_given_names(generation: Generation, mapping: UserMapping, assembly: Ge
     """Keep for the index what the user, or else a model, calls columns without a header and tables without a title."""
     given = []
     for table in assembly.catalogue().tables.values():
-        proposal = mapping.proposal(table.id, table.sha256)
-        if proposal is None:
-            continue
+        proposal = mapping.proposal(table.id, table.sha256, [fact.name for fact in table.facts])
         for at, said in proposal.columns.items():
             if INFERRED in said.values:
                 given.append(InferredName(table.id, at, said.values[INFERRED], said.confidence, "model"))

@@ -60,8 +60,7 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
     if mapping is not None:
         found = ((index, mapping.lookup(name, table.id)) for index, name in enumerate(names))
         decided = {index: decision for index, decision in found if decision}
-        proposal = mapping.proposal(table.id, table.grid.source.sha256)
-        proposed = proposal.columns if proposal is not None else {}
+        proposed = mapping.proposal(table.id, table.grid.source.sha256, names).columns
     profiled = [*profile_columns(table), *(ColumnStyle() for _ in columns[len(table.columns) :])]
     styles = tuple(
         styled(style, decided[index].datatype if index in decided else None) for index, style in enumerate(profiled)

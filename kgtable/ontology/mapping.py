@@ -143,10 +143,13 @@ class UserMapping:
         scale = decided.get("scale")
         return decided.get("unit"), None if scale is None else SCALES[scale]
 
-    def proposal(self, table_id: str, sha256: str) -> TableProposal | None:
-        """What a model proposed about a table whose file has this hash."""
+    def proposal(self, table_id: str, sha256: str, names: Sequence[str]) -> TableProposal:
+        """What a model proposed about a table whose file has this hash, and its columns these names."""
         found = self.proposed.get(table_id)
-        return found if found is not None and found.sha256 == sha256 else None
+        if found is None or found.sha256 != sha256:
+            return TableProposal(sha256, "")
+        named = {at: one for at, one in found.columns.items() if at < len(names) and names[at] == one.header}
+        return replace(found, columns=named)
 
     def unmatched(self, names: Iterable[str], tables: Iterable[str]) -> tuple[str, ...]:
         """A message for each column name and each table of the mapping that does not exist."""
