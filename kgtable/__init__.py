@@ -52,7 +52,7 @@ from kgtable.resources import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import build, connect, convert, infer_names, open, validate, write_hypergraph
+    from kgtable.api import annotate, build, connect, convert, open, validate, write_hypergraph
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(
-        ("build", "connect", "convert", "infer_names", "open", "validate", "write_hypergraph"),
+        ("annotate", "build", "connect", "convert", "open", "validate", "write_hypergraph"),
         "kgtable.api",
     ),
     "KnowledgeGraph": "kgtable.knowledge_graph",
@@ -123,10 +123,10 @@ __all__ = [
     "UsageError",
     "VocabularyIndexError",
     "__version__",
+    "annotate",
     "build",
     "connect",
     "convert",
-    "infer_names",
     "open",
     "serve",
     "validate",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory
@@ -26,8 +27,12 @@ from kgtable.storage import whole_file
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.convert import JobRunner
+    from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
+    from kgtable.index.inferred.model_proposals import AnnotationReport
+    from kgtable.llm.protocol import LLM
     from kgtable.ontology.mapping import UserMapping
+    from kgtable.tables.discovery import Walk
 
 # Modules that only some calls need (converter, pandas, rdflib) are imported by these calls: a question
 # from the shell starts sooner.
@@ -70,6 +75,8 @@ def build(
     scheduler: str | None = None,
     parts: str | None = None,
     file_seconds: int | None = None,
+    model: str | LLM | None = None,
+    dry_run: bool = False,
     progress: Progress = silent,
 ) -> KnowledgeGraph:
     """Bring the graph in `directory` up to date with the tables under `paths` and open it.
@@ -82,59 +89,102 @@ def build(
     workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
     are there already are not made again. `file_seconds`
     is the processor time for reading one file (None: 30 seconds, more for a large one), beside a second for each
-    MiB and half a one for each page of a PDF. The report is in `built`.
+    MiB and half a one for each page of a PDF. With `model`, the name of a model or a model, it is asked what is
+    undecided about the tables, see `annotate`; with `dry_run` nothing is asked, and the report tells what asking
+    would take. A model that fails leaves the graph as it is without one. The report is in `built`.
 
-    Raises `UsageError` where there is no table, `MappingError`, `GraphLockedError` where another process
-    builds the graph, `GraphVersionError` for a foreign directory, `StorageError`, `MissingExtraError`.
+    Raises `UsageError` where there is no table, `ConfigError` for a model without an endpoint, `MappingError`,
+    `GraphLockedError` where another process builds the graph, `GraphVersionError` for a foreign directory,
+    `StorageError`, `MissingExtraError`.
     """
     given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
-    sized = {"workers": workers, "file_seconds": file_seconds}
+    sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run}
     check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
-    from kgtable.building.pipeline import build_graph
-    from kgtable.index.graph_index import BuildEmbedding, index_step, is_indexed
-    from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
+    from kgtable.index.inferred.model_proposals import propose_about_tables
     from kgtable.tables.limits import ReadLimits
 
-    model = BuildEmbedding(embedding, GraphDirectory(directory))
-    built = build_graph(
-        _paths("build", paths),
-        directory,
-        mapping=_mapping(mapping),
-        base=base,
-        limits=ReadLimits.of_seconds(file_seconds),
-        workers=workers,
-        before=model.load,
-        after=(index_step(embedding, workers, model.load), refresh_hyperedges),
-        is_complete=partial(is_indexed, embedding=embedding, load=model.load),
-        propose=model.propose,
-        progress=progress,
-        runner=runner,
-    )
+    if dry_run and model is None:
+        raise UsageError("A dry run tells what asking a model takes.", hint="Name one with --model.")
+    llm = None if model is None else _model(model, dry_run)
+    walked = _paths("build", paths)
+    options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base, "runner": runner, "workers": workers}
+    options |= {"limits": ReadLimits.of_seconds(file_seconds), "progress": progress}
+    built = _built(walked, directory, embedding, **options)
+    if llm is not None:
+        report = propose_about_tables(GraphDirectory(directory), *llm)
+        if not dry_run:
+            again = _built(walked, directory, embedding, **options)
+            built = replace(again, changes=built.changes, messages=built.messages + again.messages)
+        messages = tuple(dict.fromkeys((*built.messages, *report.messages)))
+        built = replace(built, annotation=report, messages=messages)
     return KnowledgeGraph(directory, built)
 
 
-def infer_names(directory: PathLike, *, model: str | None = None) -> int:
-    """Ask a model for the names of columns without a header and tables without a title, and keep them with the graph.
+def _built(paths: Sequence[PathLike] | Walk, directory: PathLike, embedding: str, **options: Any) -> BuildReport:
+    from kgtable.building.pipeline import build_graph
+    from kgtable.index.graph_index import BuildEmbedding, index_step, is_indexed
+    from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
 
-    `model` is a model as for `KnowledgeGraph.ask`. The search finds the tables by these names, the mapping shows them
-    for correction; headers stay as they are. Gives how many names were proposed. Raises `ConfigError` without a model,
-    `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, leaves of `LLMError`, `StorageError`.
+    model = BuildEmbedding(embedding, GraphDirectory(directory))
+    return build_graph(
+        paths,
+        directory,
+        before=model.load,
+        after=(index_step(embedding, int(options.get("workers", 1)), model.load), refresh_hyperedges),
+        is_complete=partial(is_indexed, embedding=embedding, load=model.load),
+        propose=model.propose,
+        **options,
+    )
+
+
+def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bool = False) -> AnnotationReport:
+    """Ask a model what is undecided about the tables of a graph, and bring the graph up to date with what it proposes.
+
+    It is asked for names of columns and titles of tables that have none, for role and kind of columns whose meaning is
+    not sure, and for units and scales of measures that print none, once for each table that was not shown to it before.
+    What it proposes stands in the mapping; what is printed or decided there wins over it.
+
+    Args:
+        directory: where the graph is.
+        model: the name of a model as for `KnowledgeGraph.ask`, or a model; None takes that of the settings.
+        dry_run: ask nothing, and tell what asking would take.
+
+    Raises `ConfigError` without a model, `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`,
+    `MappingError`, leaves of `LLMError` where the model fails (what it proposed before is kept), `StorageError`.
     """
-    check_arguments("infer_names", {"directory": directory, "model": model})
-    from kgtable.building.pipeline import refresh_mapping
-    from kgtable.index.graph_index import BuildEmbedding, read_about
-    from kgtable.index.inferred.model_names import propose_with_model
-    from kgtable.llm import connect as connect_model
+    check_arguments("annotate", {"directory": directory, "dry_run": dry_run})
+    from kgtable.building.catalogue import Catalogue
+    from kgtable.index.graph_index import read_about
+    from kgtable.index.inferred.model_proposals import propose_about_tables
+    from kgtable.tables.discovery import Walk, assign_ids
 
     place = GraphDirectory(directory)
-    llm = connect_model(load_settings(model=model))
-    if llm is None:
+    current = place.current()
+    embedding = str(read_about(current.index_path)["asked"])
+    records = list(Catalogue.load(current.catalogue_path).files.values())
+    report = propose_about_tables(place, *_model(model, dry_run))
+    if not dry_run:
+        files = assign_ids((Path(record.location), record.path) for record in records)
+        known = tuple(replace(file, id=record.id) for file, record in zip(files, records, strict=True))
+        _built(Walk(known), directory, embedding)
+    if report.failure is not None:
+        raise report.failure
+    return report
+
+
+def _model(model: str | LLM | None, dry_run: bool) -> tuple[str, LLM | None]:
+    """The name of a model and, unless nothing is to be asked, the model. Raises `ConfigError` where there is none."""
+    from kgtable.llm import connect as connect_model
+
+    if model is not None and not isinstance(model, str):
+        return model.model, None if dry_run else model
+    check_arguments("annotate", {"model": model})
+    settings = load_settings(model=model)
+    llm = None if dry_run and model else connect_model(settings)
+    if llm is None and not (dry_run and model):
         raise ConfigError("There is no model to ask.", hint="Name one with --model, or KGTABLE_MODEL.")
-    embedding = BuildEmbedding(str(read_about(place.current().index_path)["asked"]), place)
-    count = propose_with_model(place, llm, embedding.load)
-    refresh_mapping(directory, embedding.propose)
-    return count
+    return settings.model, None if dry_run else llm
 
 
 def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 100) -> KnowledgeGraph:

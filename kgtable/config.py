@@ -317,7 +317,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "prices": _TABLE,
     **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),
     **dict.fromkeys(("temperature", "timeout"), _NUMBER),
-    **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again"), _FLAG),
+    **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
          "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),

@@ -153,14 +153,6 @@ class Catalogue:
             unchanged=sum(old[id] == new[id] for id in new.keys() & old.keys()),
         )
 
-    def tables_as_in(self, before: Catalogue) -> set[str]:
-        """The ids of the tables whose files hold what they held in an earlier catalogue."""
-        old, new = (
-            {table.id: (file.path, file.digest) for file in catalogue.files.values() for table in file.tables}
-            for catalogue in (before, self)
-        )
-        return {id for id in new.keys() & old.keys() if old[id] == new[id]}
-
     def unchanged_since(self, path: Path) -> tuple[set[str], set[str]]:
         """The ids of the tables, and of the documents, that were made from the same files with the same settings as
         in an earlier catalogue, which is read from its file; none where that is missing or damaged.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
@@ -23,13 +23,17 @@ from kgtable.graph.store import can_be_rebuilt, damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
-from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
+from kgtable.ontology.inferred_names import SURE_FROM, InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
+from kgtable.ontology.mapping_rows import INFERRED
 from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.discovery import Walk, walk
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
+
+if TYPE_CHECKING:
+    from kgtable.index.inferred.model_proposals import AnnotationReport
 
 _NEXT_STEP = "Restore it from a copy, or build the graph again in an empty directory."
 
@@ -77,15 +81,14 @@ def find_damage(current: Generation) -> tuple[Catalogue, Damage]:
             " knows what updates have written there.",
             hint=_NEXT_STEP,
         )
-    can_be_made = only_tables and all(name.basis != "model" for name in InferredNames.open(current.path))
     parts = current.damaged_parts()
     for name in parts:
-        if name not in MADE_AGAIN and not (can_be_made and name == current.catalogue_path.name):
+        if name not in MADE_AGAIN and not (only_tables and name == current.catalogue_path.name):
             raise DamagedGraphError(f"{current.path / name} is damaged: it is not what was written.", hint=_NEXT_STEP)
     try:
         known = Catalogue.load(current.catalogue_path)
     except GraphVersionError as error:
-        if not can_be_made:
+        if not only_tables:
             raise GraphVersionError(error.message, hint=_NEXT_STEP) from error
         parts = sorted({*parts, current.catalogue_path.name})
         return Catalogue(), Damage(store, tuple(parts), has_catalogue=False)
@@ -173,7 +176,7 @@ class BuildReport:
 
     `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
     each stage took: finding what changed, converting (as far as loading had to wait for it), loading, describing,
-    indexing, saving the mapping.
+    indexing, saving the mapping. `annotation` tells of a model that was asked about the tables.
     """
 
     generation: Generation
@@ -181,10 +184,11 @@ class BuildReport:
     conversion: ConversionReport
     messages: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    annotation: AnnotationReport | None = None
 
 
 def build_graph(
-    paths: Sequence[Path | str],
+    paths: Sequence[Path | str] | Walk,
     directory: Path | str,
     *,
     mapping: UserMapping | None = None,
@@ -198,7 +202,7 @@ def build_graph(
     progress: Progress = silent,
     runner: JobRunner | None = None,
 ) -> BuildReport:
-    """Bring the graph in `directory` up to date with the tables under `paths`.
+    """Bring the graph in `directory` up to date with the tables under `paths`, or in the files of a walk.
 
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
@@ -215,8 +219,8 @@ def build_graph(
     Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
     """
     place = GraphDirectory(directory)
-    found = walk(paths)
-    if not found.files:
+    found = paths if isinstance(paths, Walk) else walk(paths)
+    if not isinstance(paths, Walk) and not found.files:
         raise UsageError(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
@@ -243,7 +247,7 @@ def build_graph(
         try:
             assembly = GenerationContent(plan, settings, workers, progress, propose, runner)
             made = _make(generation, known, assembly, found.notices, watch)
-            _save_given_names(made.generation, edited.mapping, assembly, known)
+            _save_given_names(made.generation, edited.mapping, assembly)
             with watch.stage("indexing"):
                 for step in after:
                     step(replace(made.generation, fresh=PartFiles(assembly.contents).get))
@@ -259,20 +263,6 @@ def build_graph(
         return replace(made, messages=messages, seconds=watch.seconds)
 
 
-def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
-    """Write the mapping of the current graph with new proposals; gives messages as `save_mapping` does.
-
-    Raises `GraphLockedError`, `GraphNotFoundError`, `MappingError`, `OntologyError`.
-    """
-    place = GraphDirectory(directory)
-    with place.building():
-        current = place.current()
-        catalogue = Catalogue.load(current.catalogue_path)
-        summaries = by_name(catalogue.facts())
-        inferred = inferred_by_name(current, catalogue)
-        return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries), inferred)
-
-
 def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[MappingKey, InferredName]:
     """The names proposed in the index of a generation, as `save_mapping` takes them; those of users are edits."""
     names = InferredNames.open(generation.index_path)
@@ -286,17 +276,16 @@ def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Mappi
     return found
 
 
-def _save_given_names(
-    generation: Generation, mapping: UserMapping, assembly: GenerationContent, before: Catalogue
-) -> None:
-    """Keep for the index what the user calls columns without a header, and what a model proposed for tables that are
-    as they were."""
-    kept = assembly.catalogue().tables_as_in(before)
-    given = [
-        name
-        for name in (() if generation.previous is None else InferredNames.open(generation.previous.path))
-        if name.basis == "model" and name.table in kept
-    ]
+def _save_given_names(generation: Generation, mapping: UserMapping, assembly: GenerationContent) -> None:
+    """Keep for the index what the user, or else a model, calls columns without a header and tables without a title."""
+    given = []
+    for table in assembly.catalogue().tables.values():
+        proposal = mapping.proposal(table.id, table.sha256, [fact.name for fact in table.facts])
+        for at, said in proposal.columns.items():
+            if INFERRED in said.values:
+                given.append(InferredName(table.id, at, said.values[INFERRED], said.confidence, "model"))
+        if proposal.title and is_missing_title(table.title, table.id):
+            given.append(InferredName(table.id, None, proposal.title, SURE_FROM, "model"))
     decided = {
         (fact.table, fact.index): decision.name
         for fact in (assembly.catalogue().facts() if mapping.edits else ())

@@ -115,6 +115,8 @@ def convert(
 @scheduler_option
 @parts_option
 @file_seconds_option
+@click.option("--model", help="Language model that is asked what is undecided about the tables.")
+@click.option("--dry-run", is_flag=True, help="Ask the model nothing, and tell what asking would take.")
 @report_option
 def build(
     paths: tuple[Path, ...],
@@ -126,12 +128,18 @@ def build(
     scheduler: str | None,
     parts: str | None,
     file_seconds: int | None,
+    model: str | None,
+    dry_run: bool,
     report: Path | None,
 ) -> None:
     """Build a graph from tables, or bring it up to date.
 
     Only what changed is read again. A build that is interrupted leaves the graph as it was. The exit
     status is 1 where a file could not be read as a table.
+
+    With --model, a model is asked about columns without a header, with an unsure meaning or without a unit, and
+    tables without a title, once for each. What it proposes stands in the mapping, and yields to what is printed or
+    decided there; a model that fails leaves the graph as it is without one.
     """
     refuse_standard_input(paths)
     with (
@@ -146,6 +154,8 @@ def build(
             scheduler=scheduler,
             parts=parts,
             file_seconds=file_seconds,
+            model=model,
+            dry_run=dry_run,
             progress=progress,
         ) as graph,
     ):
@@ -156,6 +166,10 @@ def build(
         f"{kg}: {len(changes.added):,} tables added, {len(changes.changed):,} changed, "
         f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged."
     )
+    if built.annotation is not None:
+        note(f"{model}: {built.annotation}{'; nothing was asked' if dry_run else ''}.")
+        if built.annotation.failure is not None:
+            note(f"Warning: the model failed, and the graph was built without it: {built.annotation.failure}")
     for message in built.messages:
         note(f"Warning: {message}")
     _finish(built.conversion, report)
@@ -392,7 +406,7 @@ def push(url: str, kg: Path, dialect: str, again: bool) -> None:
 
 @click.command(cls=Command)
 @kg_option
-@click.option("--model", help="Language model that proposes names; they are kept with the graph.")
+@click.option("--model", help="Language model that is asked about the tables first, as with build --model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def names(kg: Path, model: str | None, as_json: bool) -> None:
     """Show the names inferred for columns and tables without one.
@@ -402,7 +416,7 @@ def names(kg: Path, model: str | None, as_json: bool) -> None:
     name".
     """
     if model is not None:
-        note(f"{kg}: {kgtable.infer_names(kg, model=model):,} names proposed by {model}.")
+        note(f"{model}: {kgtable.annotate(kg, model=model)}.")
     with kgtable.open(kg) as graph:
         found = graph.inferred_names
     if as_json:

@@ -28,6 +28,7 @@ from kgtable.ontology.mapping_rows import (
     read_table_rows,
     row_indexes,
 )
+from kgtable.ontology.proposals import TableProposal
 from kgtable.tables.model import LayoutDecision
 
 MappingKey: TypeAlias = tuple[str, str]
@@ -60,12 +61,14 @@ class UserMapping:
     A restriction is a list of table ids, separated by semicolons, in which ``*`` and ``?`` stand for
     any text and any character; a row whose restriction fits a table wins over the row without one.
     `tables` are the decisions about tables by id or pattern; an id wins over a pattern, a longer pattern
-    over a shorter one. `places` says in which file and line each of these stands.
+    over a shorter one. `places` says in which file and line each of these stands. `proposed` is what a model proposed
+    about tables, by id: it holds where nothing is printed or decided.
     """
 
     edits: Mapping[MappingKey, Mapping[str, str]] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    proposed: Mapping[str, TableProposal] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, path: Path) -> UserMapping:
@@ -91,7 +94,7 @@ class UserMapping:
         found: dict[str, list[tuple[tuple[str, ...], ColumnMapping]]] = {}
         for (name, only_in), values in sorted(self.edits.items(), key=lambda item: (not item[0][1], item[0])):
             tables = tuple(filter(None, map(str.strip, only_in.split(";"))))
-            found.setdefault(name, []).append((tables, _column_mapping(values)))
+            found.setdefault(name, []).append((tables, column_mapping(values)))
         return found
 
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
@@ -140,6 +143,14 @@ class UserMapping:
         scale = decided.get("scale")
         return decided.get("unit"), None if scale is None else SCALES[scale]
 
+    def proposal(self, table_id: str, sha256: str, names: Sequence[str]) -> TableProposal:
+        """What a model proposed about a table whose file has this hash, and its columns these names."""
+        found = self.proposed.get(table_id)
+        if found is None or found.sha256 != sha256:
+            return TableProposal(sha256, "")
+        named = {at: one for at, one in found.columns.items() if at < len(names) and names[at] == one.header}
+        return replace(found, columns=named)
+
     def unmatched(self, names: Iterable[str], tables: Iterable[str]) -> tuple[str, ...]:
         """A message for each column name and each table of the mapping that does not exist."""
         names, tables = sorted(set(names)), sorted(set(tables))
@@ -161,10 +172,10 @@ class UserMapping:
             for name, d in decisions
             if d
         ]
-        about_table = sorted(self.about_table(table_id).items())
-        if not about_table:
-            return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""
-        return hashlib.sha256(json.dumps([told, about_table]).encode()).hexdigest()
+        proposed = self.proposed.get(table_id)
+        said = proposed.to_json() if proposed is not None and (proposed.columns or proposed.title) else None
+        parts = [told, sorted(self.about_table(table_id).items()), said]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if any(parts) else ""
 
     def over(self, other: UserMapping) -> UserMapping:
         """The two mappings merged; decisions of this one take precedence."""
@@ -174,6 +185,7 @@ class UserMapping:
             {key: {**other.edits.get(key, {}), **self.edits.get(key, {})} for key in keys},
             {name: {**other.tables.get(name, {}), **self.tables.get(name, {})} for name in patterns},
             {**other.places, **self.places},
+            {**other.proposed, **self.proposed},
         )
 
     def to_json(self) -> list[Any]:
@@ -198,7 +210,8 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f" Did you mean {' or '.join(repr(folded[match]) for match in near)}?" if near else ""
 
 
-def _column_mapping(values: Mapping[str, str]) -> ColumnMapping:
+def column_mapping(values: Mapping[str, str]) -> ColumnMapping:
+    """The decisions in canonical texts of the mapping's columns."""
     scale = values.get("scale")
     return ColumnMapping(
         predicate=values.get("predicate"),

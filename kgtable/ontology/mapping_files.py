@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ from kgtable.ontology.mapping_rows import (
     read_table_rows,
     xlsx_bytes,
 )
+from kgtable.ontology.proposals import load_proposals
 from kgtable.storage import checksum_of_json, whole_file
 
 MOST_TABLES: Final = 20
@@ -81,6 +82,11 @@ def generated_rows(
         rows[key] = {**rows.get(key, {NAME: name, ONLY_IN: only_in}), **decisions}
         if INFERRED in decisions:
             rows[key].pop(CONFIDENCE, None)
+    for said in (column for table in mapping.proposed.values() for column in table.columns.values()):
+        row = rows.get((said.header, ""), {})
+        fields = [name for name in ("predicate", "unit", "scale") if said.values.get(name) == row.get(name, "")]
+        if fields and ";" not in row.get(EVIDENCE, ""):
+            row[EVIDENCE] = f"{row.get(EVIDENCE, '')}; {', '.join(fields)}: model {said.confidence:.2f}".strip("; ")
     return dict(sorted(rows.items(), key=lambda item: (item[0][0].casefold(), item[0])))
 
 
@@ -93,7 +99,7 @@ def real_decisions(mapping: UserMapping, summaries: Mapping[str, Summary]) -> Us
         left = {field: text for field, text in decisions.items() if (field, text) != ("predicate", generated)}
         if left:
             kept[name, only_in] = left
-    return UserMapping(kept, mapping.tables, mapping.places)
+    return replace(mapping, edits=kept)
 
 
 def _found(summary: Summary) -> dict[str, str]:
@@ -180,7 +186,7 @@ def load_edits(directory: Path) -> EditedMapping:
         if len(mappings) == 2:
             raise _conflict(directory, mappings[0], mappings[1])
     columns = mappings[0] if mappings else state.edits
-    return EditedMapping(UserMapping(columns.edits, tables, places), digests)
+    return EditedMapping(UserMapping(columns.edits, tables, places, load_proposals(directory)), digests)
 
 
 def _edited_tables(

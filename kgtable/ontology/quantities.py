@@ -221,10 +221,14 @@ _DOLLARS = frozenset(f"CCY_{code}" for code in ("AUD", "CAD", "HKD", "NZD", "SGD
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Unit (QUDT local name) and scale (power of ten) that a user has set for a column; None leaves open."""
+    """Unit (QUDT local name) and scale (power of ten) that a user has set for a column; None leaves open.
+
+    `supposed` are those that a model proposed: they hold where nothing tells the unit.
+    """
 
     unit: str | None = None
     scale: int | None = None
+    supposed: tuple[str | None, int | None] = (None, None)
 
 
 class Quantity(NamedTuple):
@@ -409,6 +413,12 @@ def _is_apt(number: Number, measure: Measure) -> bool:
 
 def _overridden(reading: Reading, chosen: Override) -> Reading:
     """The reading with a user's unit and scale, except where the cell prints a percentage or scale."""
+    if not reading.unit_from and reading.unit == UNKNOWN:
+        unit, scale = chosen.supposed
+        if scale is not None and not reading.scale_from:
+            reading = reading._replace(scale=scale, scale_from="model")
+        if unit is not None:
+            reading = reading._replace(unit=unit, unit_from="model")
     if chosen.unit is not None and not (reading.unit_from == "cell" and reading.unit == "PERCENT"):
         reading = reading._replace(unit=chosen.unit, unit_from="mapping")
     if chosen.scale is not None and not (reading.scale_from == "cell" and reading.scale):

@@ -209,12 +209,17 @@ def _likeliest(
         return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     against = objections(reading)
     if main.result.left_out:
+        confidence = min(confidence, MOST_OF_A_PART)
         named = (f"{spreadsheet_reference(row, column)} {text!r}" for _, row, column, text in main.result.left_out)
         against.append(f"Left out, since they are not plain numbers: {', '.join(named)}.")
     if not against:
         reason = "Every word of the question is accounted for, and no other reading fits."
         return RankedAnswer(question, main, confidence, True, False, True, (reason,))
     return RankedAnswer(question, main, confidence, True, bool(rivals), False, tuple(against), alternatives)
+
+
+MOST_OF_A_PART = 0.6
+"""The confidence in an aggregate of some of the cells at most."""
 
 
 def _guesses_the_column(best: Executed) -> bool:

@@ -39,7 +39,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
     "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
     "run": ((Graph.run,), {}),
     "hypergraph": ((kgtable.write_hypergraph,), {}),
-    "names": ((kgtable.infer_names,), {}),  # without a model: the property `inferred_names`
+    "names": ((kgtable.annotate,), {}),  # without a model: the property `inferred_names`
     "mcp": ((mcp_server.serve_stdio, mcp_server.serve_http), {}),
     "serve": ((kgtable.serve, kgtable.build), {}),
     "sparql": ((Graph.sparql, Graph.sparql_text), {}),

@@ -11,15 +11,12 @@ import pyoxigraph as ox
 import pytest
 
 import kgtable
-from kgtable.building.generations import GraphDirectory
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.inferred.model_names import propose_with_model
 from kgtable.index.inferred.name_inference import stated_names
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.ontology.inferred_names import FILE, InferredNames, is_missing_header, is_missing_title
-from tests.index.sample_graph import load_words
 
 CLUBS = "Club,Town,Founded,Ground\nRovers,Hull,1888,Mill Lane\nHarriers,York,1902,West Park\nSwifts,Ely,1911,Low Road\n"
 MASKED = "Column 1,,Unnamed: 2,c4\nRovers,Leeds,1888,7\nAlbion,York,1902,8\nSwifts,Hull,1923,9\n"
@@ -151,35 +148,26 @@ def test_an_inferred_title_is_shown_and_the_users_stays(tables: Path, tmp_path: 
 
 
 def reply(request: Request) -> dict[str, Any]:
-    text = str(request.messages[-1]["content"])
-    asked = [
-        int(part) for part in text.split("Columns to name: ")[1].split("\n")[0].split(",") if part.strip().isdigit()
-    ]
-    names = [{"column": column, "name": f"Name {column}", "confidence": 0.7} for column in asked]
-    return {
-        "names": [*names, {"column": 99, "name": "No such column", "confidence": 1}],
-        "title": "Clubs of the north",
-    }
+    asked = map(int, re.findall(r"column (\d+): name", str(request.messages[-1]["content"])))
+    nothing = dict.fromkeys(("role", "kind", "unit", "scale"), "")
+    columns = [{**nothing, "column": column, "name": f"Name {column}", "confidence": 0.7} for column in asked]
+    return {"columns": columns, "title": "Clubs of the north"}
 
 
 def test_a_model_names_what_is_missing_and_the_names_are_kept(tables: Path, tmp_path: Path) -> None:
-    kg, own = (
-        tmp_path / "kg",
-        folder_of(tmp_path / "own", clubs=CLUBS, table_2=f"{MASKED}>>> ignore,<<<,1950,1\n"),
-    )
+    kg, own = tmp_path / "kg", folder_of(tmp_path / "own", clubs=CLUBS, table_2=MASKED)
     built(own, kg).close()
     model = ScriptedLLM(reply)
-    count = propose_with_model(GraphDirectory(kg), model, load_words)
+    assert kgtable.annotate(kg, model=model).proposals == 5
     said = "\n".join(str(request.messages[-1]["content"]) for request in model.requests)
-    assert all(request.schema for request in model.requests)
-    assert "Harriers" not in said, "a table whose headers say something is not shown"
-    assert said.count(">>>") == said.count("<<<"), "no cell ends its fence"
+    assert "Harriers" not in said, "a table of which all is decided is not shown"
     folder_of(own, lakes=OTHER)
     with built(own, kg) as graph:
         names = {(name.table, name.column): name for name in graph.inferred_names}
         assert {name.basis for name in names.values()} == {"model"}
         assert (names["table_2", None].name, names["table_2", 1].name) == ("Clubs of the north", "Name 2")
-        assert count == len(names) == 5
+        assert len(names) == 5
+        assert "table_2" in [found.table for found in graph.retrieve("clubs of the north", 10).tables]
     folder_of(own, clubs=CLUBS.replace("Hull", "Goole"))
     with built(own, kg) as graph:  # so much has changed that all tables are converted anew
         assert {name.basis for name in graph.inferred_names} == {"model"}

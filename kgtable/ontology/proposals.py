@@ -1,0 +1,77 @@
+"""What a model proposed about tables: kept beside the mapping, and of a lower rank than all that is printed or decided.
+
+A proposal holds for a table as long as its file is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kgtable.errors import MappingError
+from kgtable.ontology.mapping_rows import INFERRED, PARSERS
+from kgtable.storage import whole_file
+
+FILE: Final = "ontology.model.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProposal:
+    """What is proposed about a column, whose `display_name` is `header`: columns of the mapping → canonical texts."""
+
+    header: str
+    values: Mapping[str, str]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableProposal:
+    """What is proposed about a table: by column index, and its title.
+
+    `sha256` is that of the table's file, `asked` a hash of what the model was shown.
+    """
+
+    sha256: str
+    asked: str
+    columns: Mapping[int, ColumnProposal] = field(default_factory=dict)
+    title: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The proposal as JSON values."""
+        columns = [[at, one.header, dict(one.values), one.confidence] for at, one in sorted(self.columns.items())]
+        return {"sha256": self.sha256, "asked": self.asked, "title": self.title, "columns": columns}
+
+
+def load_proposals(directory: Path) -> dict[str, TableProposal]:
+    """The proposals kept in a graph directory, by table. Raises `MappingError` where the file is damaged."""
+    path = directory / FILE
+    if not path.is_file():
+        return {}
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+        return {
+            table: TableProposal(
+                str(said["sha256"]),
+                str(said["asked"]),
+                {int(at): ColumnProposal(str(header), _checked(values), float(sure))
+                 for at, header, values, sure in said["columns"]},
+                str(said["title"]),
+            )
+            for table, said in tables.items()
+        }  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MappingError(f"{path} cannot be used: {error!r}.", hint="Delete it, and ask the model again.") from error
+
+
+def _checked(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: str(text) if name == INFERRED else PARSERS[name](text, FILE) for name, text in values.items()}
+
+
+def save_proposals(directory: Path, proposals: Mapping[str, TableProposal]) -> None:
+    """Write what `load_proposals` reads. Raises `StorageError` where the file cannot be written."""
+    tables = {table: said.to_json() for table, said in sorted(proposals.items())}
+    with whole_file(directory / FILE) as file:
+        file.write(json.dumps({"version": 1, "tables": tables}, indent=1).encode("ascii"))
