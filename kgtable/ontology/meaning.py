@@ -20,11 +20,12 @@ from typing import Final, NamedTuple
 from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
 from kgtable.ontology.row_sums import Sums, find_sums
+from kgtable.ontology.unit_evidence import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
-from kgtable.values.lexicon import KINDS, VARIANTS, is_called, language_of, senses, vocabulary, words_of
+from kgtable.values.lexicon import KINDS, VARIANTS, is_called, is_made_of, language_of, senses, vocabulary, words_of
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.units import quantity_kind
 
@@ -236,9 +237,17 @@ class _Rows:
     def _is_note(self, at: int, label: str) -> bool:
         if self._body.width < 2 or sum(bool(cell.strip()) for cell in self._body.rows[at]) != 1:
             return False
+        if self._is_last(at) and (":" in label or len(words_of(label)) > 3):
+            return True  # what closes a table below its rows explains it
         found = senses(label, _NOTE, self._language)
         named = bool(found) and not found[0].first and re.match(r"\W*\w+(?: \w+)?\s*[:.]", label) is not None
         return named or re.match(r"\s*[*†‡¹²³]\s*\w+ \w+", label) is not None
+
+    def _is_last(self, at: int) -> bool:
+        """Whether a row with one cell stands at the end, only below others of one cell, under rows of several."""
+        filled = [sum(bool(cell.strip()) for cell in row) for row in self._body.rows]
+        complete = len(self._body.rows) < LOOKED_AT
+        return complete and all(count == 1 for count in filled[at:]) and sum(count > 1 for count in filled) > 2
 
     def _called(self, at: int, label: str) -> str | None:
         """What a row is called by a word: a total, a statistic, or all there is where it is first or last."""
@@ -246,9 +255,9 @@ class _Rows:
             return None
         first = next((cell.strip() for cell in self._body.rows[at] if cell.strip()), "")
         for text in dict.fromkeys((label, first)):
-            if is_called(text, _STATISTIC, self._language) and self._is_rare(text):
+            if is_made_of(text, _STATISTIC, _WHOLE, self._language) and self._is_rare(text):
                 return "statistic"
-            if is_called(text, _TOTAL, self._language) and (text == first or self._is_rare(text)):
+            if is_made_of(text, _TOTAL, _WHOLE, self._language) and (text == first or self._is_rare(text)):
                 return "total"
         return None
 
@@ -284,7 +293,8 @@ class _Rows:
             name = body.name(column)
             if "%" in name or any("%" in body.text(at, column) for at in candidates[:20]):
                 continue
-            if is_called(name, frozenset({"Identifier", "Ordinal", "Time"}), body.language):
+            named = not any(map(str.isdigit, name))  # "1. Quartal" heads amounts of it
+            if named and is_called(name, frozenset({"Identifier", "Ordinal", "Time"}), body.language):
                 continue
             if all(after - before == 1 for before, after in pairwise(filled)):
                 continue
@@ -610,16 +620,17 @@ class _Columns:
         cell = next(iter(self._units_of(column)), None)
         path = [" ".join(part.split()) for part in body.table.columns[column].path if part.strip()]
         found = kind_of(path, self._unit(column), cell is not None and cell[1], body.language)
-        if found is not None:
-            return found
+        whole = all(number == number.to_integral_value() for number in printed.numbers)
+        if found is not None and not (found.kind is MeasureKind.COUNT and not whole and found.evidence == "words"):
+            return found  # what has decimals is not a count
         if self._is_instant(column) and self._unit(column) is not None:
             return _Kind(MeasureKind.LEVEL, "words", 0.7)
         title = body.table.context.title or body.table.id.rpartition("/")[2]
         around = (body.table.structure.corner, body.table.context.caption, title)
         for text in filter(None, around):
             if len(text) < 100 and (said := kind_of([text], None, False, body.language)) is not None:
-                return replace(said, evidence="title", confidence=0.5)
-        whole = all(number == number.to_integral_value() for number in printed.numbers)
+                sure = said.kind is MeasureKind.RATE and not whole
+                return replace(said, evidence="title", confidence=SURE if sure else 0.5)
         return _Kind(MeasureKind.COUNT if whole else MeasureKind.RATE, "values", 0.3)
 
     def _is_instant(self, column: int) -> bool:
@@ -712,7 +723,8 @@ class _Columns:
         units of their numbers, speak for different kinds.
         """
         body = self._body
-        silent = [c for c in measured if not kinds[c].evidence.endswith("words") or self._is_instant(c)]
+        silent = [c for c in measured if not self._names_a_unit(c)]
+        silent = [c for c in silent if not kinds[c].evidence.endswith("words") or self._is_instant(c)]
         silent = [c for c in silent if self._printed_percent(c) < 0.9]
         if len(silent) < max(1, 0.5 * len(measured)):
             return [], {}
@@ -731,6 +743,8 @@ class _Columns:
             if found is not None:
                 said[row] = found
         words = [found for found in said.values() if found.evidence == "words"]
+        if all(row in self._structure.totals for row, found in said.items() if found.evidence == "words"):
+            words = []  # "All staff" below names tells nothing of what is in the rows
         classes = {"CCY" if unit.startswith("CCY_") else unit for unit in units_.values()}
         differ = len({found.kind for found in said.values()}) > 1 or len(classes) > 1
         if not units_ or (not (differ and (words or len(classes) > 1)) and len(words) < 0.5 * len(units_)):
@@ -740,6 +754,11 @@ class _Columns:
         if all(map(self._is_instant, silent)):
             kinds_ = {row: MeasureKind.LEVEL if kind is MeasureKind.AMOUNT else kind for row, kind in kinds_.items()}
         return silent, kinds_
+
+    def _names_a_unit(self, column: int) -> bool:
+        """Whether a column's header itself says in which unit its numbers are."""
+        clues = (read_clue(part, "column") for part in self._body.table.columns[column].path if part)
+        return any(clue is not None and clue.phrase.unit is not None for clue in clues)
 
     def _printed_percent(self, column: int) -> float:
         """The share of a column's numbers that are percentages."""

@@ -108,6 +108,18 @@ def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
     return any(sense in among for sense in _senses_of(kept, _terms(language)))
 
 
+def is_made_of(text: str, among: frozenset[str], beside: frozenset[str], language: str = "en") -> bool:
+    """Whether a label is made of terms of these senses, at least one of `among`, and of numbers.
+
+    >>> is_made_of("Annual average 2022", frozenset({"statistic"}), frozenset({"whole"}))
+    True
+    """
+    found = senses(text, among | beside, language)
+    covered = {place for one in found for place in range(one.first, one.last + 1)}
+    plain = {place for place, word in enumerate(words_of(text)) if not word.isdecimal()}
+    return plain <= covered and any(one.sense in among for one in found)
+
+
 @cache
 def _truths(language: str) -> Mapping[str, str]:
     values = {"yes": "true", "no": "false", "mark": "true"}
