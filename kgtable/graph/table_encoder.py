@@ -34,8 +34,10 @@ from kgtable.graph.terms import (
     typed,
 )
 from kgtable.ontology.annotate import AnnotatedTable
+from kgtable.ontology.meaning import LOOKED_AT, class_of_label
 from kgtable.ontology.naming import slug
 from kgtable.tables.model import Area, Meaning, Position, Row, spreadsheet_reference
+from kgtable.values.lexicon import language_of
 
 _REFERENCE = re.compile(r"([A-Z]+)([1-9][0-9]*)(?::([A-Z]+)([1-9][0-9]*))?")
 
@@ -137,6 +139,8 @@ class TableShape:
         self._table = annotated.table
         self._iri = names.table_iri(annotated.table.id)
         self._labels: dict[str, tuple[Pair, ...]] = {}
+        self._classes: dict[str, tuple[Pair, ...]] = {}
+        self._language = language_of(part for column in annotated.table.columns for part in column.path)
         self.cells = CellShaper(annotated, names)
 
     @property
@@ -300,6 +304,8 @@ class TableShape:
             pairs.append(_STATISTIC_TYPE)
         if index in structure.changes:
             pairs.append(_CHANGE_TYPE)
+        if index >= structure.body_start + LOOKED_AT and index not in structure.totals:
+            pairs += self._class_by_label(row)
         pairs += ((TABLE, self.graph), (ROW, integer(index)))
         if index in structure.measures:
             pairs.append((_MEASURE_KIND, f"<{KGT}{structure.measures[index]}>"))
@@ -313,6 +319,18 @@ class TableShape:
         if len(row) != self._table.grid.width:
             pairs.append((WIDTH, integer(len(row))))
         return [(f"<{self._iri}/row/{index}>", pairs), *self.cells.add(index, row, label, pairs)]
+
+    def _class_by_label(self, row: Row) -> tuple[Pair, ...]:
+        """The class of a row beyond those that were looked at, by its label or first text."""
+        column = self._table.structure.label_column
+        label = row[column].strip() if column < len(row) else ""
+        label = label or next((cell.strip() for cell in row if cell.strip()), "")
+        if label not in self._classes:
+            if len(self._classes) > _MOST_REMEMBERED:
+                self._classes.clear()
+            name = class_of_label(label, self._language)
+            self._classes[label] = () if name is None else ((RDF_TYPE, f"<{KGT}{name}>"),)
+        return self._classes[label]
 
     def _remember_label(self, label: str) -> tuple[Pair, ...]:
         if len(self._labels) > _MOST_REMEMBERED:

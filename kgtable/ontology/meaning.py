@@ -42,6 +42,7 @@ _TOTAL, _WHOLE, _PART = frozenset({"total"}), frozenset({"whole"}), frozenset({"
 _BOUND = frozenset({"bound"})
 _STATISTIC, _CHANGE, _NOTE = frozenset({"statistic"}), frozenset({"change"}), frozenset({"note"})
 _HEADER_ROLES = frozenset({"Identifier", "Ordinal", "Time", "Text", "Category", "Label"})
+_PUNCTUATION = str.maketrans(dict.fromkeys(":;,.*-–()[]", " "))
 _PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
 _CODE = re.compile(r"(?=[^\d]*\d)[A-Za-z0-9]+(?:[-./#_][A-Za-z0-9]+)*")
 _TIMES = (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD)
@@ -100,7 +101,8 @@ def bounded_columns(table: Table, styles: Sequence[ColumnStyle], quantities: Qua
 
 def class_of_label(label: str, language: str = "en") -> str | None:
     """The class of a row by its label alone, as for rows beyond those looked at; None for a member."""
-    if len(label) > 60:
+    plain = label.casefold().translate(_PUNCTUATION).split()
+    if len(label) > 60 or vocabulary(_TOTAL | _PART, language).isdisjoint(plain):
         return None
     if is_called(label, _TOTAL, language):
         return "TotalRow"
