@@ -4,9 +4,9 @@ import { busy, failure, fetchJson, fill, grouped, h, links } from "./shell.js";
 
 const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
 const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
-const ROLES = ["", "Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Measure", "Text"];
-const MEASURES = ["", "Count", "Amount", "Level", "Rate", "Duration", "Score"];
-const VARIANTS = ["", "actual", "budget", "estimate", "forecast", "prior", "target"];
+export const ROLES = ["", "Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Measure", "Text"];
+export const MEASURES = ["", "Count", "Amount", "Level", "Rate", "Duration", "Score"];
+export const VARIANTS = ["", "actual", "budget", "estimate", "forecast", "prior", "target"];
 const SHOWN_TABLES = 5;
 
 const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
