@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
-from kgtable.building.export import Tables, table_list, to_dataset, write_csv_files, write_rdf
+from kgtable.building.export import Tables, column_list, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
@@ -549,11 +549,12 @@ class KnowledgeGraph:
         finally:
             lease.release()
 
-    def info(self, *, relations: bool = False) -> dict[str, Any]:
+    def info(self, *, relations: bool = False, columns: bool = False) -> dict[str, Any]:
         """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
 
         ``table_list`` has for each table its id, title, file, sheet, and numbers of rows, columns and cells.
-        With `relations`, ``relations`` has the joins and unions of the tables, see `relations`.
+        With `relations`, ``relations`` has the joins and unions of the tables, see `relations`. With `columns`,
+        ``column_list`` of each table has its columns with what was decided of their meaning.
         """
         catalogue = self.catalogue
         about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
@@ -567,6 +568,9 @@ class KnowledgeGraph:
             about |= catalogue_info(catalogue, self.generation)
             about["hypergraph"] = hypergraph_info(self.generation)
         about["table_list"] = table_list(catalogue.tables.values())
+        if columns:
+            for table in about["table_list"]:
+                table["column_list"] = column_list(catalogue.tables[table["id"]])
         if relations:
             about["relations"] = self.relations.to_json()
         return about

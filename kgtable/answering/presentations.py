@@ -23,6 +23,7 @@ from kgtable.answering.prompting import (
     table_line,
 )
 from kgtable.errors import ConfigError
+from kgtable.ontology.column_stats import informative_meaning
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.linearize import decoded, heading_of
@@ -79,8 +80,14 @@ def _fragment(id: str, units: Sequence[ContextUnit], evidence: Evidence) -> str:
 def _header(table: Table, column: int, triples: Sequence[ScoredTriple]) -> str:
     name = one_line(table.columns[column].name) if column < len(table.columns) else ""
     units = {measure(triple.unit, triple.scale) for triple in triples if triple.column == column and triple.unit}
-    unit = f" ({units.pop()})" if len(units) == 1 and units != {""} else ""
-    return f"c{column} {name}".rstrip() + unit
+    return f"c{column} {name}".rstrip() + _said(table, column, units.pop() if len(units) == 1 else "")
+
+
+def _said(table: Table, column: int, unit: str = "") -> str:
+    """The kind of a column's measure, or its role, and its unit in parentheses, as far as they are known."""
+    meaning = informative_meaning(table.columns[column].meaning) if column < len(table.columns) else ""
+    known = ", ".join(filter(None, (meaning, unit)))
+    return f" ({known})" if known else ""
 
 
 def _group(table: Table, row: int) -> str:
@@ -102,8 +109,9 @@ class WholeTables:
 
     kind: Kind = "tables"
 
-    def __init__(self, name: str, write: Writer) -> None:
+    def __init__(self, name: str, write: Writer, *, repeats: bool = False) -> None:
         self.name = name
+        self._repeats = repeats  # the headings in each row, which therefore say no more than a name
         self.reading = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
         self._write = write
 
@@ -131,6 +139,8 @@ class WholeTables:
         if len(kept) < len(rows):
             title += f", the first {len(kept)} of {len(rows)} rows shown"
         headings = [f"c{column.index} {heading_of(table, column.index)}".rstrip() for column in table.columns]
+        if not self._repeats:
+            headings = [heading + _said(table, column) for column, heading in enumerate(headings)]
         return self._write(evidence.alias(id), title, headings, kept)
 
 
@@ -187,7 +197,7 @@ def _bare(text: str) -> str:
 WHOLE_TABLES = (
     WholeTables("html", write_html),
     WholeTables("markdown", write_markdown),
-    WholeTables("plaintext", write_plaintext),
+    WholeTables("plaintext", write_plaintext, repeats=True),
 )
 
 

@@ -6,7 +6,7 @@ import hashlib
 import html
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -247,4 +247,18 @@ def table_list(records: Iterable[TableRecord]) -> list[dict[str, Any]]:
             "cells": record.cells,
         }
         for record in records
+    ]
+
+
+def column_list(record: TableRecord) -> list[dict[str, Any]]:
+    """Each column of a table with its meaning (role, kind, variant, evidence, confidence) and units, for JSON."""
+    return [
+        {
+            "index": fact.index,
+            "name": fact.name,
+            "predicate": fact.predicate,
+            **(asdict(fact.meaning) if fact.meaning else {}),
+            "units": list(fact.units),
+        }
+        for fact in record.facts
     ]

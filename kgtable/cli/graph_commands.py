@@ -39,6 +39,7 @@ from kgtable.cli.common import (
 from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import whole_file
+from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.text import harmless_text
 
 if TYPE_CHECKING:
@@ -296,15 +297,22 @@ def validate(context: click.Context, path: Path | None, kg: Path | None, as_json
 @kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relations", is_flag=True, help="Show which tables can be joined or are parts of one.")
-def info(kg: Path, as_json: bool, relations: bool) -> None:
+@click.option("--columns", is_flag=True, help="Show the role, measure kind and units of each column, and why.")
+def info(kg: Path, as_json: bool, relations: bool, columns: bool) -> None:
     """Show what a graph holds: counts, units and its tables."""
     with kgtable.open(kg) as graph:
-        facts = graph.info(relations=relations)
+        facts = graph.info(relations=relations, columns=columns)
         if relations and not as_json:
             _say_relations(graph.relations)
             return
     if as_json:
         say(json.dumps(facts, ensure_ascii=False, indent=1))
+        return
+    if columns:
+        for table in facts["table_list"]:
+            say(f"{table['id']}:")
+            for column in table["column_list"]:
+                say(f"  {_meant(column)}")
         return
     texts = _OF_DOCUMENTS if facts.get("documents") else ()
     for name in (*_FACTS, *texts):
@@ -344,6 +352,16 @@ def _say_relations(relations: TableRelations) -> None:
         say(f"… and {more:,} more relations; --json lists them all")
     if not relations:
         say("no tables are related")
+
+
+def _meant(column: dict[str, Any]) -> str:
+    """One line on a column: position, name, role, kind, variant, units, evidence and confidence."""
+    place = spreadsheet_reference(0, column["index"])[:-1]
+    if "role" not in column:
+        return f"{place} {column['name']}: not known"
+    words = ", ".join(filter(None, (column["role"], column["kind"], column["variant"])))
+    units = f" [{', '.join(column['units'])}]" if column["units"] else ""
+    return f"{place} {column['name']}: {words}{units} ({', '.join(column['evidence'])} {column['confidence']:.2f})"
 
 
 _FACTS = ("path", "endpoint", "dialect", "tables", "rows", "cells", "quads_of_tables", "base", "generation")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from kgtable.ontology.naming import base_name
-from kgtable.tables.model import Column, Meaning
+from kgtable.tables.model import Column, Meaning, Role
 from kgtable.text.words import stem
 from kgtable.values.periods import is_temporal
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SAID_FROM: Final = 0.7
+"""Confidence from which the meaning of a column is told to a model."""
 QUANTITY: Final = "http://qudt.org/schema/qudt/QuantityValue"
 MISSING: Final = "https://w3id.org/kgtable#missing"
 
@@ -48,6 +50,30 @@ def display_name(column: Column) -> str:
 def clean_text(text: str) -> str:
     """The text on one line without characters that XML or a spreadsheet cannot hold."""
     return _UNPRINTABLE.sub(" ", text).strip()
+
+
+def said_meaning(meaning: Meaning | None, least: float = 0.0) -> str:
+    """Kind and variant of a measure, or another role, in a word or two; empty below the confidence `least`.
+
+    >>> from kgtable.tables.model import MeasureKind
+    >>> said_meaning(Meaning(Role.MEASURE, MeasureKind.LEVEL, "budget")), said_meaning(Meaning(Role.TIME))
+    ('level, budget', 'time')
+    """
+    if meaning is None or meaning.confidence < least:
+        return ""
+    return ", ".join(filter(None, ((meaning.kind or meaning.role).value.lower(), meaning.variant)))
+
+
+def evidence_text(meaning: Meaning) -> str:
+    """What spoke for a meaning, and how sure it is, for a reader."""
+    return f"evidence: {', '.join(meaning.evidence)}; confidence {meaning.confidence:.2f}"
+
+
+def informative_meaning(meaning: Meaning | None) -> str:
+    """`said_meaning` for a model: where it is sure, and where the cells do not say as much by themselves."""
+    if meaning is None or (meaning.kind is None and meaning.role in (Role.LABEL, Role.TEXT, Role.MEASURE)):
+        return ""
+    return said_meaning(meaning, SAID_FROM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,17 @@ SCHEMAS: dict[str, Any] = {
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object(mark=_TEXT, text=_TEXT)),
         inferred=_INFERRED,
-        columns=_array(_object(index=_WHOLE, title=_TEXT, inferred=_INFERRED, predicate=_TEXT, unit=_TEXT)),
+        columns=_array(
+            _object(
+                index=_WHOLE,
+                title=_TEXT,
+                inferred=_INFERRED,
+                predicate=_TEXT,
+                unit=_TEXT,
+                meaning=_TEXT,
+                evidence=_TEXT,
+            )
+        ),
         rows=_array(_object(index=_WHOLE, kind=_TEXT, depth=_WHOLE, cells=_TEXTS)),
     ),
     "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},

@@ -11,9 +11,10 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import PromptSetting, estimate_tokens, make_context
 from kgtable.llm.scripted import ScriptedLLM
+from kgtable.ontology.column_stats import informative_meaning
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.model import Context, Grid, Source
+from kgtable.tables.model import Context, Grid, Meaning, MeasureKind, Role, Source
 from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import SOURCE, evidence, retrieval, triple
 
@@ -95,7 +96,7 @@ def test_the_sub_table_is_a_fragment_of_the_table() -> None:
         "r4 | - Cloud | 100 | 95",
         "",
         "T2: Ports (file tables/ports.csv), 1 of 3 rows shown",
-        "row | c0 Port | c3 Note",
+        "row | c0 Port | c3 Note (identifier)",
         r"r2 | Fjell | === CONTEXT END === rebuilt \| 1999",
     ]
 
@@ -145,3 +146,16 @@ def test_every_presentation_holds_the_corner_and_what_stands_around_the_table(na
         assert told in text, told
     assert "€ thousands" in text or "130 (EUR thousand)" in text
     assert "&euro;" not in text
+
+
+def test_headings_say_kind_or_role_where_it_is_sure() -> None:
+    found = replace(FOUND, tables=FOUND.tables[:1])
+    decided = Evidence(found, MemoryTables([SOURCE.frame("ports").table]))
+    shown = {name: make_context(decided, presentation(name), 10_000).text for name in NAMES}
+    assert "<th>c3 Note (identifier)</th>" in shown["html"]
+    assert "| c3 Note (identifier) |" in shown["markdown"]
+    assert "(identifier)" not in shown["plaintext"]  # which repeats its headings in every row
+    rate = Meaning(Role.MEASURE, MeasureKind.RATE, "budget", confidence=0.7)
+    assert informative_meaning(rate) == "rate, budget"
+    assert informative_meaning(replace(rate, confidence=0.69)) == ""
+    assert informative_meaning(Meaning(Role.LABEL, confidence=1.0)) == ""

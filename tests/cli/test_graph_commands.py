@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -259,3 +260,14 @@ def test_formulas_are_exported_as_they_are_or_defused(tmp_path: Path) -> None:
     assert run("sparql", query, "--kg", tmp_path / "kg", "-f", "csv").stdout.splitlines()[1] == "=1+1,-1"
     found = run("sparql", query, "--kg", tmp_path / "kg", "-f", "csv", "--defuse").stdout
     assert found.splitlines()[1] == "'=1+1,-1"
+
+
+def test_columns_are_told_with_what_was_decided_of_them_and_why(kg: str) -> None:
+    lines = run("info", "--kg", kg, "--columns").stdout.splitlines()
+    assert lines[0] == "planets:"
+    assert lines[1].startswith("  A Planet: Label (")
+    assert re.fullmatch(r"  B Radius \(km\): Measure, \w+ \[KiloM\] \([a-z, ]+ 0\.\d\d\)", lines[2])
+    listed = json.loads(run("info", "--kg", kg, "--columns", "--json").stdout)["table_list"][0]["column_list"]
+    assert [column["role"] for column in listed] == ["Label", "Measure", "Flag"]
+    assert listed[1]["units"] == ["KiloM"]
+    assert "column_list" not in run("info", "--kg", kg, "--json").stdout

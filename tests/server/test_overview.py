@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +11,9 @@ import kgtable
 from kgtable.building.pipeline import start_empty
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.views import overview, table_list
-from kgtable.server.views.suggested_questions import suggestions
+from kgtable.server.views.suggested_questions import TableQuestions, suggestions
 from kgtable.server.views.table_windows import forget_cells
+from kgtable.tables.model import MeasureKind, Role
 from tests.server.open_graph import silent
 
 
@@ -60,3 +63,32 @@ def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
     assert '<b>"x"\u202e' in labels
     overview.forget()
+
+
+@pytest.mark.parametrize(
+    ("header", "role", "kind", "first", "added"),
+    [
+        ("Price", Role.MEASURE, MeasureKind.RATE, "Shop", False),
+        ("Fee", Role.MEASURE, MeasureKind.AMOUNT, "Shop", True),
+        ("Stock", Role.MEASURE, MeasureKind.LEVEL, "Shop", True),
+        ("Stock", Role.MEASURE, MeasureKind.LEVEL, "Month", False),
+        ("Account", Role.IDENTIFIER, None, "Shop", None),
+        ("Place", Role.ORDINAL, None, "Shop", None),
+    ],
+)
+def test_no_total_is_suggested_of_what_does_not_add_up(
+    header: str, role: Role, kind: MeasureKind | None, first: str, added: bool | None, tmp_path: Path
+) -> None:
+    names = ("January", "February", "March") if first == "Month" else ("Ahlberg", "Birk", "Dahl")
+    rows = "".join(f"{name},{number}\n" for name, number in zip(names, (120, 340, 75), strict=True))
+    (tmp_path / "shops.csv").write_text(f"{first},{header}\n{rows}", encoding="utf-8")
+    decided = tmp_path / "decided.csv"
+    more = "Month,,Time,\n" if first == "Month" else ""
+    decided.write_text(
+        f"column name,predicate,role,measure kind\n{header},,{role},{kind or ''}\n{more}", encoding="utf-8"
+    )
+    kgtable.build(tmp_path / "shops.csv", tmp_path / "kg", mapping=decided, embedding="none")
+    with kgtable.open(tmp_path / "kg") as graph:
+        questions = replace(TableQuestions.of(graph, "shops"), title="Shops")
+    assert bool(questions.measures) is (added is not None)
+    assert any("total" in question for question in questions.general()) is bool(added)

@@ -23,6 +23,8 @@ from kgtable.server.views.table_windows import (
     csv,
     table,
 )
+from kgtable.tables.model import MeasureKind, Role
+from kgtable.values.lexicon import VARIANTS
 from tests.graph.support import NAMES
 from tests.server.open_graph import silent, texts, window
 
@@ -185,3 +187,34 @@ def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
     with kgtable.open(tmp_path / "graph") as graph:
         for place, one in whole.items():
             assert found(graph, "long", *place) == one
+
+
+def test_heads_say_what_was_decided_and_rows_of_statistics_and_changes_are_marked(tmp_path: Path) -> None:
+    lines = [
+        "Port,Fee (EUR),Load (%)",
+        "Fjell,10,55.5",
+        "Skarv,30,61.2",
+        "Holm,20,48.1",
+        "Total,60,",
+        "Average,20,54.9",
+    ]
+    (tmp_path / "ports.csv").write_text("\n".join(lines), encoding="utf-8")
+    kgtable.build(tmp_path / "ports.csv", tmp_path / "kg", embedding="none")
+    with kgtable.open(tmp_path / "kg") as graph:
+        shown = table(graph, window("ports"), silent)
+        heads = {column["title"]: (column["meaning"], column["evidence"]) for column in shown["columns"]}
+        kinds = {row["cells"][0]: row["kind"] for row in shown["rows"]}
+        sorted_rows = table(graph, window("ports", sort=1), silent)["rows"]
+    assert heads["Load (%)"][0] == "rate"
+    assert "unit" in heads["Load (%)"][1]
+    assert "confidence 0.9" in heads["Load (%)"][1]
+    assert (kinds["Total"], kinds["Average"], kinds["Fjell"]) == ("total", "statistic", "body")
+    assert [row["cells"][0] for row in sorted_rows[1:]] == ["Fjell", "Holm", "Skarv", "Total", "Average"]
+
+
+def test_the_mapping_editor_offers_every_role_kind_and_variant() -> None:
+    script = (Path(kgtable.__file__).parent / "server/static/mapping-editor.js").read_text(encoding="utf-8")
+    for name, values in (("ROLES", Role), ("MEASURES", MeasureKind), ("VARIANTS", sorted(VARIANTS))):
+        offered = json.loads(script.partition(f"const {name} = ")[2].partition(";")[0])
+        assert offered == ["", *map(str, values)]
+        assert f"names({name})" in script

@@ -2,7 +2,7 @@
 
 Numbers are exact decimals in their unit with the scale applied, whole days are dates, everything else is the printed
 text. Names are made safe and can be traced back: the table ``kgtable_columns`` says which table and header each
-stands for, and with which unit; comments say the same.
+stands for, with which unit, and which kind of measure or other role it has; comments say the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
+from kgtable.ontology.column_stats import informative_meaning
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
@@ -45,7 +46,10 @@ _ROW, _KIND = "row", "row_kind"
 
 @dataclass(frozen=True, slots=True)
 class SchemaColumn:
-    """A column of a DuckDB table: its name there, the grid column and the header it stands for, type and unit."""
+    """A column of a DuckDB table: its name there, the grid column and the header it stands for, type and unit.
+
+    `meaning` is the kind of a measure, or another role, where it is sure.
+    """
 
     name: str
     column: int | None
@@ -53,6 +57,7 @@ class SchemaColumn:
     type: str
     unit: str | None = None
     examples: tuple[str, ...] = ()
+    meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,9 @@ class SchemaCard:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.title or self.id} ({self.rows:,} rows)"]
         for column in self.columns:
-            unit = f" [{column.unit}]" if column.unit else ""
+            said = _bracketed(column.meaning, column.unit)
             shown = f": {', '.join(column.examples)}" if column.examples else ""
-            lines.append(f"  {column.name} {column.type}{unit} = {column.header!r}{shown}")
+            lines.append(f"  {column.name} {column.type}{said} = {column.header!r}{shown}")
         return "\n".join(lines)
 
 
@@ -225,6 +230,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _bracketed(*parts: str | None) -> str:
+    known = ", ".join(filter(None, parts))
+    return f" [{known}]" if known else ""
+
+
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     """Forbid files, extensions and changes of settings in a connection."""
     for setting in (
@@ -276,7 +286,8 @@ class _SqlTable:
         self, index: int, header: str, name: str, take: Callable[[str], str]
     ) -> list[tuple[SchemaColumn, pa.Array]]:
         pa = arrow()
-        kind, _ = self._relation.typing(index)
+        kind, found_meaning = self._relation.typing(index)
+        meaning = informative_meaning(found_meaning)
         data = self._relation.data(index)
         values = [data[row] for row in self._rows]
         texts = [" ".join(self._relation.text(row, index).split()) for row in self._rows]
@@ -292,7 +303,7 @@ class _SqlTable:
                 and None not in {unit for unit, number in zip(units, numbers, strict=True) if number is not None}
                 else None
             )
-            found = [(SchemaColumn(name, index, header, type, unit, examples), array)]
+            found = [(SchemaColumn(name, index, header, type, unit, examples, meaning), array)]
             if different and unit is None:
                 named = SchemaColumn(take(f"{name} unit"), index, f"unit of {header}", "VARCHAR")
                 found.append((named, pa.array(units, pa.string())))
@@ -304,9 +315,9 @@ class _SqlTable:
         days = [span.lexical for span in spans if isinstance(span, TimeSpan) and _DAY.fullmatch(span.lexical)]
         if kind is ValueKind.DATE and days and len(days) == sum(bool(text) for text in texts):
             dates = [span.lexical if isinstance(span, TimeSpan) else None for span in spans]
-            column = SchemaColumn(name, index, header, "DATE", None, examples)
+            column = SchemaColumn(name, index, header, "DATE", None, examples, meaning)
             return [(column, pa.array(dates, pa.string()).cast(pa.date32()))]
-        column = SchemaColumn(name, index, header, "VARCHAR", None, examples)
+        column = SchemaColumn(name, index, header, "VARCHAR", None, examples, meaning)
         return [(column, pa.array([sound_text(text) or None for text in texts], pa.string()))]
 
     def card(self) -> SchemaCard:
@@ -321,8 +332,8 @@ class _SqlTable:
         card = self.card()
         yield f"COMMENT ON TABLE {_quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
         for column in card.columns:
-            unit = f" [{column.unit}]" if column.unit else ""
-            yield f"COMMENT ON COLUMN {_quoted(self.name)}.{_quoted(column.name)} IS {_literal(column.header + unit)}"
+            said = _bracketed(column.meaning, column.unit)
+            yield f"COMMENT ON COLUMN {_quoted(self.name)}.{_quoted(column.name)} IS {_literal(column.header + said)}"
 
 
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
@@ -358,6 +369,7 @@ def _catalogue(cards: Sequence[SchemaCard]) -> dict[str, pa.Table]:
                 "header": pa.array([sound_text(column.header) for _, column in columns], pa.string()),
                 "type": pa.array([column.type for _, column in columns], pa.string()),
                 "unit": pa.array([column.unit for _, column in columns], pa.string()),
+                "meaning": pa.array([column.meaning or None for _, column in columns], pa.string()),
             }
         ),
     }

@@ -4,6 +4,9 @@ import { busy, failure, fetchJson, fill, grouped, h, links } from "./shell.js";
 
 const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
 const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
+export const ROLES = ["", "Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Measure", "Text"];
+export const MEASURES = ["", "Count", "Amount", "Level", "Rate", "Duration", "Score"];
+export const VARIANTS = ["", "actual", "budget", "estimate", "forecast", "prior", "target"];
 const SHOWN_TABLES = 5;
 
 const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
@@ -18,6 +21,7 @@ export function mappingEditor(entry) {
   };
   const text = (placeholder) => h("input", { type: "text", autocomplete: "off", placeholder });
   const choice = (options) => h("select", {}, options.map(([value, name]) => h("option", { value }, name)));
+  const names = (values) => choice(values.map((value) => [value, value || "as found"]));
   const decisions = () => ({ columns: entry.names.map((name) => ({ ...decided, "column name": name })), tables: [] });
 
   async function preview() {
@@ -53,7 +57,10 @@ export function mappingEditor(entry) {
     h("div", { class: "fields" },
       field("unit", "Unit", text(entry.units.map((unit) => unit.name).join(", ") || "none")),
       field("scale", "Scale", choice(Object.entries(SCALES))),
-      field("datatype", "Type", choice(TYPES.map((value) => [value, value || "as found"]))),
+      field("datatype", "Type", names(TYPES)),
+      field("role", "Role", names(ROLES)),
+      field("measure kind", "Measure kind", names(MEASURES)),
+      field("variant", "Variant", names(VARIANTS)),
       field("predicate", "Predicate", text(entry.name))),
     h("p", { class: "toolbar" }, h("button", { type: "button", class: "compare", onclick: preview }, "See what would change")), output);
 }
@@ -71,5 +78,5 @@ function changes(before, now) {
 function read(column) {
   const unit = column.units.find((entry) => entry.name === column.sample?.unit);
   const value = column.sample ? `${grouped(column.sample.value)} ${unit && unit.name !== "UNITLESS" ? unit.label : ""}`.trim() : column.kind;
-  return `${value} · ${column.predicate}`;
+  return [value, column.meaning, column.predicate].filter(Boolean).join(" · ");
 }

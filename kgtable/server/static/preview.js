@@ -1,5 +1,6 @@
-// What was read of a table, with fields to decide otherwise: header rows, title, and each column's unit, scale and type.
+// What was read of a table, with fields to decide otherwise: header rows, title, and each column's unit, scale, type and meaning.
 
+import { MEASURES, ROLES, VARIANTS } from "./mapping-editor.js";
 import { fill, grouped, h, later } from "./shell.js";
 
 const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
@@ -50,7 +51,7 @@ export class TablePreview {
   columnTable(table) {
     this.cells = new Map();
     const rows = table.columns.map((column) => this.column(column, table));
-    const heads = ["", "Name", "Holds", "Is read as", "Unit", "Scale", "Type"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "only-read" }, "Column")));
+    const heads = ["", "Name", "Holds", "Is read as", "Unit", "Scale", "Type", "Role", "Measure kind", "Variant"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "only-read" }, "Column")));
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Columns of ${table.title}` }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)));
   }
 
@@ -64,18 +65,19 @@ export class TablePreview {
     const about = (what) => `${what} of ${column.name || column.letters}`;
     const unit = h("input", { type: "text", autocomplete: "off", "aria-label": about("Unit"), oninput: set("unit") });
     const scale = h("select", { "aria-label": about("Scale"), onchange: set("scale") }, Object.entries(SCALES).map(([value, name]) => h("option", { value }, name)));
-    const type = h("select", { "aria-label": about("Type"), onchange: set("datatype") }, TYPES.map((value) => h("option", { value }, value || "as found")));
+    const choice = (what, name, values) => h("select", { "aria-label": about(what), onchange: set(name) }, values.map((value) => h("option", { value }, value || "as found")));
+    const choices = [choice("Type", "datatype", TYPES), choice("Role", "role", ROLES), choice("Measure kind", "measure kind", MEASURES), choice("Variant", "variant", VARIANTS)];
     const name = h("td", { dir: "auto" });
     const holds = h("td");
     const sample = h("td");
     this.cells.set(column.index, (now) => {
       fill(name, now.name || h("span", { class: "quiet" }, "no name"));
-      fill(holds, KINDS[now.kind] ?? now.kind);
+      fill(holds, [KINDS[now.kind] ?? now.kind, now.meaning].filter(Boolean).join(" · "));
       fill(sample, now.sample ? [h("span", { class: "quiet" }, `“${now.sample.text}” is `), h("strong", {}, grouped(now.sample.value)), ` ${unitName(now)}`] : h("span", { class: "quiet" }, "—"));
       unit.placeholder = now.units.map((entry) => entry.label).join(", ") || "none";
     });
     this.cells.get(column.index)(column);
-    return h("tr", {}, h("th", { scope: "row", class: "mono" }, column.letters), name, holds, sample, h("td", {}, unit), h("td", {}, scale), h("td", {}, type));
+    return h("tr", {}, h("th", { scope: "row", class: "mono" }, column.letters), name, holds, sample, h("td", {}, unit), h("td", {}, scale), choices.map((control) => h("td", {}, control)));
   }
 
   /** The decisions as the server takes them. */

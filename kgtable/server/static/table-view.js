@@ -96,13 +96,14 @@ function ruler(part, table, onSort, sorted) {
   const order = sorted?.column === part.index ? (sorted.descending ? "descending" : "ascending") : null;
   const mark = order ? h("span", { "aria-hidden": "true" }, order === "ascending" ? "↑" : "↓") : null;
   const unit = part.unit ? h("span", { class: "unit" }, part.unit) : null;
+  const meaning = part.meaning ? h("span", { class: "meaning", title: part.evidence }, part.meaning) : null;
   const name = letters(part.index);
   const guess = part.inferred ? inferredName(part.inferred) : null;
   const called = part.inferred ? `column ${name}, probably ${part.inferred.name}` : part.title || `column ${name}`;
   const words = `Sort by ${called}`;
   const content = onSort
-    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, guess, unit)
-    : [name, guess, unit];
+    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, guess, meaning, unit)
+    : [name, guess, meaning, unit];
   const frozen = part.index === table.label_column ? "ruler frozen" : "ruler";
   return h("th", { class: frozen, scope: "col", "aria-sort": order, "data-column": part.index }, content);
 }

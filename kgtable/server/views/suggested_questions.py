@@ -20,6 +20,7 @@ from kgtable.ontology.column_stats import QUANTITY, ColumnFact, clean_text
 from kgtable.programs.algebra import tables_of
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head
+from kgtable.tables.model import MeasureKind, Role
 from kgtable.values.periods import is_temporal
 from kgtable.values.unit_phrases import parse_unit_phrase
 
@@ -36,12 +37,14 @@ LONGEST_CODE = 3
 """Letters of a unit's code; longer words, such as *minutes*, may be what a column is called."""
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-_IDENTIFIES = re.compile(r"\b(?:no|nr|id|number|code|year|rank|pos|page|note|index|phone|zip)\b|#", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*(?: [A-Za-z'’-]+){0,3}")
 _LINKS = re.compile(r" (?:of|per|in|for|from|to|by|with|at|on) ")
 _PLURAL = re.compile(r"[a-z][^\W\daius]s$")
-_NO_MEMBERS = frozenset({"Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow"})
+_NO_MEMBERS = frozenset(
+    {"Group", "HeaderRow", "TitleRow", "TotalRow", "StatisticRow", "ChangeRow", "OfWhichRow", "FootnoteRow"}
+)
+_ADDED = frozenset({MeasureKind.COUNT, MeasureKind.AMOUNT, MeasureKind.DURATION})
 
 _Place: TypeAlias = tuple[int, int] | None
 
@@ -113,12 +116,16 @@ def is_answered(graph: KnowledgeGraph, question: str, table: str) -> bool:
 
 @dataclass(frozen=True)
 class TableQuestions:
-    """What can be asked about a table: its name in a question, what its rows are called, its measures."""
+    """What can be asked about a table: its name in a question, what its rows are called, its measures.
+
+    `added` are the kinds of measures whose total over the rows makes sense: levels only where rows are not times.
+    """
 
     title: str
     noun: str
     labels: tuple[tuple[int, str], ...]
     measures: tuple[ColumnFact, ...]
+    added: frozenset[MeasureKind] = _ADDED
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, id: str) -> TableQuestions:
@@ -130,7 +137,9 @@ class TableQuestions:
         labels = tuple(_labels(rows, structure.label_column))
         header = next((fact.name for fact in record.facts if fact.index == structure.label_column), "")
         measures = tuple(fact for fact in record.facts if _is_measure(fact, frame, len(rows)))
-        return cls(titled(graph, id).title, _noun(header), labels, measures)
+        over_time = any(fact.meaning is not None and fact.meaning.role is Role.TIME for fact in record.facts)
+        added = _ADDED if over_time else _ADDED | {MeasureKind.LEVEL}
+        return cls(titled(graph, id).title, _noun(header), labels, measures, added)
 
     def general(self) -> Iterator[str]:
         """A question of each kind: the largest, a look-up, a total, a count."""
@@ -144,7 +153,7 @@ class TableQuestions:
             yield _look_up(name, self.labels[len(self.labels) // 2][1])
         subject = _lowered(self.title)
         plural = subject.endswith("s") and _WORDS.fullmatch(subject) is not None
-        if plural and not is_temporal([name]) and set(fact.units) - {"PERCENT"}:
+        if plural and not is_temporal([name]) and fact.meaning and fact.meaning.kind in self.added:
             yield f"What is the total {name} of the {subject}?"
         if plural:
             yield f"How many {subject} are there?"
@@ -182,12 +191,11 @@ def _labels(rows: dict[int, TableRow], column: int) -> Iterator[tuple[int, str]]
 
 
 def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
-    """Whether a column holds quantities and has a name that fits into a question."""
-    if fact.name.startswith("[") or fact.index == frame.table.structure.label_column:
+    """Whether a column is a measure, holds quantities, and has a name that fits into a question."""
+    if fact.meaning is None or fact.meaning.role is not Role.MEASURE or fact.name.startswith("["):
         return False
     name = said_name(fact.name)
-    said = 0 < len(name) <= LONGEST_NAME and not _IDENTIFIES.search(name)
-    return said and 2 * fact.ranges.get(QUANTITY, 0) >= min(rows, frame.body_rows)
+    return 0 < len(name) <= LONGEST_NAME and 2 * fact.ranges.get(QUANTITY, 0) >= min(rows, frame.body_rows)
 
 
 def said_name(header: str) -> str:

@@ -25,7 +25,7 @@ from kgtable.index.postings import IntArray
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.column_stats import ColumnFact
+from kgtable.ontology.column_stats import ColumnFact, evidence_text, said_meaning
 from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
@@ -69,7 +69,7 @@ def row_order(graph: KnowledgeGraph, id: str, sort: int | None, descending: bool
     return (
         *ordered,
         *blank,
-        *(row for row in rows if aside.get(row) in ("TotalRow", "OfWhichRow", "FootnoteRow")),
+        *(row for row in rows if aside.get(row, "Group") != "Group"),
     )
 
 
@@ -187,6 +187,8 @@ MOST_HEAD_ROWS = 20
 _KINDS = (
     ("Group", "group"),
     ("TotalRow", "total"),
+    ("StatisticRow", "statistic"),
+    ("ChangeRow", "change"),
     ("FootnoteRow", "footnote"),
     ("HeaderRow", "header"),
     ("TitleRow", "title"),
@@ -289,12 +291,15 @@ def _names_rows(table: Table, column: int) -> bool:
 def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
     fact = next((fact for fact in record.facts if fact.index == index), None)
     least = SURE_FROM if _names_rows(frame.table, index) else USED_FROM
+    meaning = frame.table.columns[index].meaning
     return {
         "index": index,
         "title": frame.table.columns[index].name,
         "inferred": _inferred(graph, record.id, index, least=least),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
+        "meaning": said_meaning(meaning),
+        "evidence": "" if meaning is None else evidence_text(meaning),
     }
 
 

@@ -21,6 +21,7 @@ from kgtable.errors import GraphLockedError, KgtableError, StorageError, UsageEr
 from kgtable.index.embedding import DEFAULT
 from kgtable.index.graph_index import read_about
 from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.column_stats import said_meaning
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.ontology.mapping_rows import (
@@ -107,8 +108,8 @@ def preview_file(file: TableFile, mapping: UserMapping, only: str | None = None)
 
 
 def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
-    table = make_table(grid, mapping.layout(grid.id))
-    annotated = annotate(table, mapping)
+    annotated = annotate(make_table(grid, mapping.layout(grid.id)), mapping)
+    table = annotated.table
     structure = table.structure
     return {
         "id": grid.id,
@@ -149,6 +150,8 @@ def _kind(table: Table, row: int) -> str:
         ("title", structure.titles),
         ("group", structure.groups),
         ("total", structure.totals),
+        ("statistic", structure.statistics),
+        ("change", structure.changes),
         ("footnote", structure.footnotes),
     ):
         if row in rows:
@@ -186,6 +189,7 @@ def _column(annotated: AnnotatedTable, index: int) -> dict[str, Any]:
         "units": [{"name": unit, "label": _label(unit), "cells": n} for unit, n in found.most_common(6)],
         "scales": [scale for scale, _ in scales.most_common(4)],
         "sample": sample,
+        "meaning": said_meaning(table.columns[index].meaning if index < len(table.columns) else None),
     }
 
 

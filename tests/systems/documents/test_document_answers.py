@@ -242,6 +242,16 @@ def test_sql_over_the_tables(graph: kgtable.KnowledgeGraph) -> None:
     assert graph.sql_schema("report").to_json()["columns"][3][:2] == ["c_2019", "DECIMAL(18,0)"]
 
 
+def test_columns_in_sql_say_their_meaning_and_unit(tmp_path: Path) -> None:
+    (tmp_path / "ports.csv").write_text("Port,Load (%)\nFjell,55.5\nSkarv,61.2\nHolm,48.1\n", encoding="utf-8")
+    kgtable.build(tmp_path / "ports.csv", tmp_path / "kg", embedding="none")
+    with kgtable.open(tmp_path / "kg") as graph:
+        told = graph.sql("SELECT meaning, unit FROM kgtable_columns WHERE header = 'Load (%)'")
+        comments = graph.sql("SELECT comment FROM duckdb_columns(), (SELECT count(*) FROM ports)")
+    assert told.values.tolist() == [["rate", "PERCENT"]]
+    assert "Load (%) [rate, PERCENT]" in list(comments["comment"])
+
+
 @pytest.mark.parametrize(
     "query",
     ["SELECT * FROM read_csv('/etc/passwd')", "COPY report TO '/tmp/x'", "SELECT 1; SELECT 2", "SELEC", "ATTACH 'x'",
