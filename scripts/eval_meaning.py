@@ -1,6 +1,6 @@
 """Compare the meaning that conversion decides with tables that readers annotated, by corpus.
 
-python scripts/eval_meaning.py GOLD.jsonl DATA_FOLDER [--misses]
+python scripts/eval_meaning.py GOLD.jsonl DATA_FOLDER [--misses] [--without words|arithmetic]
 
 Each line of the gold: {"table": "corpus/file.csv", "columns": [{"column", "role", "kind", "unit", "scale"}], "rows":
 [{"row", "class", "members", "kind", "unit", "scale"}]}; "also_…" names a second reading that counts as right.
@@ -14,7 +14,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from kgtable.ontology import meaning
 from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.row_sums import Sums
 from kgtable.tables.column_profile import type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder
@@ -42,6 +44,18 @@ def main(gold: Path, data: Path, *, misses: bool) -> None:
     print(f"{'all':10}", summary(total))
 
 
+def leave_out(evidence: str) -> None:
+    """Decide without the words of the lexicon, or without arithmetic over rows and columns."""
+    if evidence == "words":
+        meaning.senses = lambda text, among, language="en": ()  # type: ignore[assignment]
+        meaning.is_called = meaning.is_made_of = lambda *_: False  # type: ignore[assignment]
+    elif evidence == "arithmetic":
+        meaning.find_sums = lambda rows, amounts, called, whole, hinted: Sums(dict.fromkeys(called, ()))  # type: ignore[assignment]
+        meaning._Columns._by_arithmetic = lambda self, measured, kinds: {}  # type: ignore[method-assign]
+    else:
+        sys.exit("There is evidence of words and of arithmetic.")
+
+
 def summary(found: Counter[str]) -> str:
     def share(name: str) -> str:
         return f"{name} {found[name]}/{found[name + '?']} {found[name] / max(1, found[name + '?']):.3f}"
@@ -66,18 +80,18 @@ def compare(wanted: dict[str, Any], annotated: AnnotatedTable, counts: Counter[s
         column = item["column"]
         if column >= len(table.columns):
             continue
-        meaning = table.columns[column].meaning
-        assert meaning is not None
+        decided = table.columns[column].meaning
+        assert decided is not None
         counts["role?"] += 1
         name = table.columns[column].name
-        if meaning.role in options(item, "role"):
+        if decided.role in options(item, "role"):
             counts["role"] += 1
         else:
-            found.append(f"role c{column} {name!r}: {meaning.role} {meaning.evidence}, not {item['role']}")
-        if item["role"] != "Measure" or meaning.role != "Measure":
+            found.append(f"role c{column} {name!r}: {decided.role} {decided.evidence}, not {item['role']}")
+        if item["role"] != "Measure" or decided.role != "Measure":
             continue
         counts["kind?"] += 1
-        kind = "rows" if meaning.kind is None else str(meaning.kind)
+        kind = "rows" if decided.kind is None else str(decided.kind)
         wants = [in_rows[row] for row in in_rows] if "rows" in options(item, "kind") else []
         alike = bool(wants) and all(kind in options(row, "kind") for row in wants)
         if kind == "rows" and {str(k) for k in structure.measures.values()} <= set(options(item, "kind")):
@@ -85,7 +99,7 @@ def compare(wanted: dict[str, Any], annotated: AnnotatedTable, counts: Counter[s
         if kind in options(item, "kind") or alike:
             counts["kind"] += 1
         else:
-            found.append(f"kind c{column} {name!r}: {kind} {meaning.evidence}, not {item['kind']}")
+            found.append(f"kind c{column} {name!r}: {kind} {decided.evidence}, not {item['kind']}")
         if item["kind"] != "rows":
             for row, cells in list(table.body())[:60]:
                 if row not in structure.aside and row not in structure.groups:
@@ -164,4 +178,6 @@ def names_of(unit: str) -> set[str]:
 
 
 if __name__ == "__main__":
+    if "--without" in sys.argv:
+        leave_out(sys.argv[sys.argv.index("--without") + 1])
     main(Path(sys.argv[1]), Path(sys.argv[2]), misses="--misses" in sys.argv)
