@@ -107,11 +107,7 @@ def read_relation(source: TableSource, id: str) -> Relation:
     if is_long(source, id):
         columns = source.columns(id)
         if columns is not None:
-            frame = source.marked_frame(id)
-            start = frame.structure.body_start
-            body = range(start, start + source.frame(id).body_rows)
-            blank = sorted({*body}.difference(columns.rows.tolist())) if len(body) > len(columns.rows) else []
-            return long_relation(frame, columns, blank)
+            return long_relation(source.marked_frame(id), columns)
     return relation_of(source.decoded(id))
 
 

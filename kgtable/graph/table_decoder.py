@@ -105,6 +105,18 @@ class TableRow:
     nodes: frozenset[int] = frozenset()
     literals: Mapping[int, ox.Literal] = field(default_factory=dict)
 
+    def content(self, column: int) -> CellContent:
+        """A cell that is not blank; of a range without its bounds."""
+        text, is_node, number = self.cells[column], column in self.nodes, self.quantities.get(column)
+        if number is not None:
+            return CellContent(
+                text, is_node, str(number.value), number.unit or "UNITLESS", number.scale, number.note, number.period
+            )
+        literal = self.literals.get(column)
+        if literal is not None:
+            return CellContent(text, is_node, literal.value if literal.datatype.value.startswith(XSD) else None)
+        return CellContent(text, is_node, upper="" if is_node else None)
+
 
 @dataclass(frozen=True, slots=True)
 class TableFrame:

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
+from kgtable.graph.table_content import CellContent
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.dimensions import ROUNDED
 from kgtable.programs.scalars import (
@@ -32,6 +33,8 @@ from kgtable.tables.model import Meaning, Position, Role, Table
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
+StoredColumn: TypeAlias = tuple[Codes, Sequence[CellContent]]
+"""For each row the number of its cell among the different ones that the graph holds; -1 for a blank one."""
 
 SAMPLED = 2_000
 """How many cells of a column decide on its kind and role."""
@@ -243,16 +246,18 @@ class Relation:
         grid_rows: Indices,
         kinds: npt.NDArray[np.int8],
         make: Callable[[int], tuple[ColumnData, ValueKind, Meaning]],
-        read: Callable[[int], list[str]],
+        stored: Callable[[int], StoredColumn],
     ) -> None:
         self.tables = tuple(tables)
         self.columns = tuple(RelationColumn(self, index, path) for index, path in enumerate(columns))
         self._parts, self._grid_rows, self.kinds = parts, grid_rows, kinds
-        self._make, self._read = make, cache(read)
+        self._make, self.stored = make, cache(stored)
         self._made: dict[int, tuple[ColumnData, ValueKind, Meaning]] = {}
         self._pseudo: dict[str, ColumnData] = {}
         self.kept: dict[type, Any] = {}
         """What others make of the relation and keep for as long as it lives, by its type."""
+        self.predicates: tuple[str, ...] = ()
+        """The IRIs of the table's columns in its graph."""
         self.blank: tuple[int, ...] = ()
         """Grid rows of the body without cells, where they are not among the rows."""
 
@@ -329,10 +334,6 @@ class Relation:
         place = merged_cells(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
-    def texts(self, column: int) -> list[str]:
-        """The texts of a column as they are printed, of rows of all kinds."""
-        return self._read(column)
-
     @property
     def parts(self) -> Indices:
         """Of each row the number of its table among `tables`."""
@@ -340,7 +341,8 @@ class Relation:
 
     def text(self, row: int, column: int) -> str:
         """The text of the cell that holds a row's value, with single spaces; "" for a blank one."""
-        return " ".join(self._read(column)[row].split())
+        codes, cells = self.stored(column)
+        return " ".join(cells[codes[row]].text.split()) if codes[row] >= 0 else ""
 
     def table_of(self, row: int) -> Table:
         """The table that a row is in."""
@@ -432,6 +434,14 @@ class Relation:
                 codes.append(mapped[data.codes])
             return ColumnData(np.concatenate(codes), list(seen)), *first.typing(column)
 
+        def stored(column: int) -> StoredColumn:
+            codes: list[Codes] = []
+            cells: list[CellContent] = []
+            for numbers, contents in (relation.stored(column) for relation in relations):
+                codes.append(np.where(numbers >= 0, numbers + len(cells), -1).astype(np.int32))
+                cells += contents
+            return np.concatenate(codes), cells
+
         starts = np.cumsum([0, *(len(relation.tables) for relation in relations)])
         return cls(
             [table for relation in relations for table in relation.tables],
@@ -440,7 +450,7 @@ class Relation:
             np.concatenate([relation._grid_rows for relation in relations]),
             np.concatenate([relation.kinds for relation in relations]),
             make,
-            lambda column: [text for relation in relations for text in relation._read(column)],
+            stored,
         )
 
 
@@ -457,7 +467,7 @@ class _NarrowRelation(Relation):
             whole._grid_rows,
             whole.kinds,
             lambda column: whole._typed(self._kept[column]),
-            lambda column: whole._read(self._kept[column]),
+            lambda column: whole.stored(self._kept[column]),
         )
 
     def in_table(self, column: int) -> int:

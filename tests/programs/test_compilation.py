@@ -7,10 +7,11 @@ import pytest
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.graph.table_decoder import decode_in_memory
+from kgtable.graph.terms import Namespaces
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
 from tests.programs.back_ends import in_memory, in_sparql, store_of
-from tests.programs.conftest import table
+from tests.programs.conftest import RACE, table
 from tests.programs.writing import calc, compare, of, project, where
 from tests.programs.writing import table as rows_of
 
@@ -59,10 +60,10 @@ def test_units_are_multipliers_in_the_query(relations: dict[str, Relation]) -> N
     assert "(unit:IN 0.0254)" in query.text or "(unit:CentiM 0.01)" in query.text
 
 
-def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]) -> None:
-    from kgtable.graph.terms import Namespaces
-
-    query = compile_sparql(parse_program(of("max", "Year", "race")), relations, Namespaces("https://w.org/"))
+def test_another_base_moves_graphs_and_predicates() -> None:
+    names = Namespaces("https://w.org/")
+    relations = {"race": relation_of(decode_in_memory(table("race", RACE), names))}
+    query = compile_sparql(parse_program(of("max", "Year", "race")), relations, names)
     assert "GRAPH <https://w.org/data/table/race>" in query.text
     assert "PREFIX ex: <https://w.org/ontology#>" in query.text
     ox.Store().query(query.text)

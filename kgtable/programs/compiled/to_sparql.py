@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from kgtable.errors import ProgramTypeError, UnitMismatchError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces, text_literal
-from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -93,21 +92,14 @@ def compile_sparql(
     program: Program,
     relations: Mapping[str, Relation],
     names: Namespaces | None = None,
-    annotated: Mapping[str, AnnotatedTable] | None = None,
 ) -> SparqlQuery:
-    """A program as a SPARQL query over the graph of its tables.
-
-    Args:
-        program: the program.
-        relations: the relations by table id.
-        names: the namespaces of the graph.
-        annotated: the tables as they were encoded, where a user's mapping changed predicates or styles.
+    """A program as a SPARQL query over the graph of its tables, with these namespaces.
 
     Raises the errors of `check`, and `ProgramCompilationError` for what does not map to SPARQL.
     """
     check(program, relations)
     try:
-        return _Compiler(relations, names or Namespaces(), annotated or {}).query(program)
+        return _Compiler(relations, names or Namespaces()).query(program)
     except (ProgramTypeError, UnitMismatchError) as error:
         # The program is sound: its rows have units that fit one another, the columns as a whole have not.
         raise does_not_map(f"a column of several units ({error})") from error
@@ -127,10 +119,8 @@ class _Relation:
 
 
 class _Compiler(QueryContext):
-    def __init__(
-        self, relations: Mapping[str, Relation], names: Namespaces, annotated: Mapping[str, AnnotatedTable]
-    ) -> None:
-        super().__init__(names, annotated)
+    def __init__(self, relations: Mapping[str, Relation], names: Namespaces) -> None:
+        super().__init__(names)
         self._relations = relations
 
     def query(self, program: Program) -> SparqlQuery:
