@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from functools import cache, cached_property
@@ -24,7 +23,6 @@ from rapidfuzz import fuzz, process
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.graph.table_content import CellContent
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.dimensions import ROUNDED
 from kgtable.programs.scalars import (
     Datum,
     normal,
@@ -65,29 +63,13 @@ NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
 """Roles whose values name or number rows and are not quantities, even where they are figures."""
 
 
-@dataclass(frozen=True, slots=True)
-class Integers:
-    """Numbers of one unit as integers times 10**exponent; only those where `valid` count."""
-
-    mantissas: npt.NDArray[np.int64]
-    exponent: int
-    valid: npt.NDArray[np.bool_]
-    unit: str | None
-    scale: str | None
-
-    def largest(self) -> int:
-        """The largest magnitude among the mantissas."""
-        return int(np.abs(self.mantissas).max(initial=0))
-
-
 class ColumnData:
     """The values of a column: for each row a code into its different values, -1 where it is missing."""
 
-    __slots__ = ("_integers", "codes", "values")
+    __slots__ = ("codes", "values")
 
-    def __init__(self, codes: Codes, values: Sequence[Datum], integers: Integers | None = None) -> None:
+    def __init__(self, codes: Codes, values: Sequence[Datum]) -> None:
         self.codes, self.values = codes, values
-        self._integers: Integers | bool | None = integers if integers is not None else False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -98,31 +80,12 @@ class ColumnData:
 
     def take(self, rows: Indices) -> ColumnData:
         """The values of some rows."""
-        integers = self._integers
-        if isinstance(integers, Integers):
-            integers = Integers(
-                integers.mantissas[rows],
-                integers.exponent,
-                integers.valid[rows],
-                integers.unit,
-                integers.scale,
-            )
-            return ColumnData(self.codes[rows], self.values, integers)
         return ColumnData(self.codes[rows], self.values)
 
     def used(self) -> list[int]:
         """The codes that occur, sorted."""
         found: list[int] = distinct(self.codes).tolist()
         return found[1:] if found and found[0] < 0 else found
-
-    def integers(self) -> Integers | None:
-        """The values as integers of one exponent, where all that are no missing ones are numbers of one
-        unit and fit; else None."""
-        if isinstance(self.values, Quotients):
-            return None
-        if isinstance(self._integers, bool):
-            self._integers = _integers(self)
-        return self._integers
 
     @classmethod
     def of(cls, values: Iterable[Datum | None]) -> ColumnData:
@@ -135,28 +98,6 @@ class ColumnData:
         seen: dict[Datum, int] = {}
         codes = [-1 if value is None else seen.setdefault(value, len(seen)) for value in values]
         return cls(np.array(codes, dtype=np.int32), list(seen))
-
-
-class Quotients(Sequence[Datum]):
-    """Quotients of integers, ``above[i] / below[i] * 10**shift``, each made a value when it is looked at."""
-
-    def __init__(
-        self,
-        above: npt.NDArray[np.int64],
-        below: npt.NDArray[np.int64],
-        shift: int,
-        unit: str | None,
-        scale: str | None,
-    ) -> None:
-        self.above, self.below, self.shift = above, below, shift
-        self.unit, self.scale = unit, scale
-
-    def __len__(self) -> int:
-        return len(self.above)
-
-    def __getitem__(self, index: int) -> Datum:  # type: ignore[override]
-        quotient = ROUNDED.divide(Decimal(int(self.above[index])), Decimal(int(self.below[index])))
-        return Datum(ValueKind.QUANTITY, quotient.scaleb(self.shift, ROUNDED), self.unit, self.scale)
 
 
 def distinct(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -218,10 +159,6 @@ class RelationColumn:
 
     def _tally(self, part: Callable[[Datum], str | None]) -> tuple[str | None, ...]:
         data = self._relation.data(self.index).take(self._relation.select(RowChoice.MEMBERS))
-        integers = data.integers()
-        if integers is not None:
-            first = next((data.values[code] for code in data.codes[:SAMPLED].tolist() if code >= 0), None)
-            return () if first is None else (part(first),)
         counts: dict[str | None, int] = {}
         codes, sizes = np.unique(data.codes, return_counts=True)
         for code, size in zip(codes.tolist(), sizes.tolist(), strict=True):
@@ -499,31 +436,3 @@ def merged_cells(table: Table) -> dict[Position, Position]:
 def _loose(name: str) -> str:
     """A header without case and signs; the header itself where nothing else is left."""
     return _SPACES.sub(" ", normal(name)).strip() or normal(name)
-
-
-def _integers(data: ColumnData) -> Integers | None:
-    """The column's numbers as integers of the smallest exponent, if they have one unit and fit in 62 bits."""
-    used = data.used()
-    exponent, unit, scale = 0, None, None
-    for place, code in enumerate(used):
-        datum = data.values[code]
-        value = datum.value
-        if not isinstance(value, Decimal) or datum.kind is not ValueKind.QUANTITY:
-            return None
-        if place == 0:
-            unit, scale = datum.unit, datum.scale
-        elif datum.unit != unit:
-            return None
-        elif datum.scale != scale:
-            scale = None
-        exponent = min(exponent, int(value.as_tuple().exponent))
-    mantissas = np.zeros(max(used, default=-1) + 2, dtype=np.int64)
-    if exponent < -18:
-        return None
-    for code in used:
-        whole = int(data.values[code].value.scaleb(-exponent))  # type: ignore[union-attr]
-        if abs(whole) >= 2**62:
-            return None
-        mantissas[code] = whole
-    valid = data.codes >= 0
-    return Integers(mantissas[data.codes], exponent, valid, unit, scale)
