@@ -21,19 +21,7 @@ import pyoxigraph as ox
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.table_encoder import TableShape, parse_areas, parse_positions
-from kgtable.graph.terms import (
-    CSVW,
-    DCTERMS,
-    KGT,
-    QUANTITY_KIND,
-    QUDT,
-    RDF,
-    RDFS,
-    UNIT,
-    XSD,
-    Namespaces,
-    literal_text,
-)
+from kgtable.graph.terms import CSVW, DCTERMS, KGT, QUANTITY_KIND, QUDT, RDF, RDFS, UNIT, XSD, Namespaces, literal_text
 from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import (
     Column,

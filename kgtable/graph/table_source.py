@@ -75,10 +75,7 @@ class TableReader:
     """
 
     def __init__(
-        self,
-        store: TripleStore,
-        names: Namespaces,
-        columns: Callable[[str], ColumnSource | None] = lambda id: None,
+        self, store: TripleStore, names: Namespaces, columns: Callable[[str], ColumnSource | None] = lambda id: None
     ) -> None:
         """`columns` gives the body of a table column by column, where something beside the store holds it so.
 

@@ -15,23 +15,9 @@ import numpy.typing as npt
 
 from kgtable.errors import ProgramTypeError
 from kgtable.programs.algebra import AggregateFunction, Operator, Relator, ValueKind
-from kgtable.programs.dimensions import (
-    COUNTS,
-    EXACT,
-    NO_UNIT,
-    convert,
-)
+from kgtable.programs.dimensions import COUNTS, EXACT, NO_UNIT, convert
 from kgtable.programs.relation import ColumnData, Indices, distinct
-from kgtable.programs.scalars import (
-    SCALES,
-    Datum,
-    TimeSpan,
-    calculate,
-    compare,
-    key_of,
-    quantity,
-    sort_key,
-)
+from kgtable.programs.scalars import SCALES, Datum, TimeSpan, calculate, compare, key_of, quantity, sort_key
 from kgtable.programs.types import check_one_dimension
 
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -492,9 +492,7 @@ class Executor:
                 return constant_datum(node)
             case Arithmetic(operator, left, right):
                 return calculate_vectors(
-                    operator,
-                    self.expression(left, frame, sight, group),
-                    self.expression(right, frame, sight, group),
+                    operator, self.expression(left, frame, sight, group), self.expression(right, frame, sight, group)
                 )
             case Apply(function, operand, index):
                 value = self.expression(operand, frame, sight, group)

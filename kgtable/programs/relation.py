@@ -23,10 +23,7 @@ from rapidfuzz import fuzz, process
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.graph.table_content import CellContent
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.scalars import (
-    Datum,
-    normal,
-)
+from kgtable.programs.scalars import Datum, normal
 from kgtable.tables.model import Meaning, Position, Role, Table
 
 Codes = npt.NDArray[np.int32]

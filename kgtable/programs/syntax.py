@@ -277,8 +277,7 @@ class _Reader:
         if not isinstance(data, Mapping) or set(data) != {"left", "right"}:
             raise ProgramSyntaxError("A pair of keys has 'left' and 'right'.", path=path)
         return KeyPair(
-            self.expression(data["left"], f"{path}.left", depth),
-            self.expression(data["right"], f"{path}.right", depth),
+            self.expression(data["left"], f"{path}.left", depth), self.expression(data["right"], f"{path}.right", depth)
         )
 
     def column(self, data: Any, path: str, depth: int) -> ColumnRef:
@@ -503,10 +502,7 @@ def program_schema() -> dict[str, Any]:
             {
                 "value": {"type": ["string", "number", "boolean"]},
                 "type": {"enum": _members(ValueKind)},
-                "unit": {
-                    "type": "string",
-                    "description": "QUDT local name, such as CCY_EUR, KiloGM, PERCENT",
-                },
+                "unit": {"type": "string", "description": "QUDT local name, such as CCY_EUR, KiloGM, PERCENT"},
                 "scale": {"enum": list(SCALES)},
             },
             ["value"],
@@ -562,9 +558,4 @@ def _node_schema(kind: type[Any], op: dict[str, Any], field: str) -> dict[str, A
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

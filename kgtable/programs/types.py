@@ -14,13 +14,7 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz, process
 
-from kgtable.errors import (
-    ProgramError,
-    ProgramTypeError,
-    UnitMismatchError,
-    UnknownColumnError,
-    UnknownTableError,
-)
+from kgtable.errors import ProgramError, ProgramTypeError, UnitMismatchError, UnknownColumnError, UnknownTableError
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -59,15 +53,7 @@ from kgtable.programs.algebra import (
     ValueKind,
     children,
 )
-from kgtable.programs.dimensions import (
-    COUNTS,
-    NO_UNIT,
-    comparable,
-    describe,
-    dimension_of,
-    is_known,
-    multiply_units,
-)
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable, describe, dimension_of, is_known, multiply_units
 from kgtable.programs.relation import NAMING, Relation
 from kgtable.programs.scalars import SCALES, normal, time_span
 from kgtable.tables.model import MeasureKind, Role

@@ -34,10 +34,7 @@ def by_pyshacl_alone(graph: rdflib.Graph) -> int:
     for node in set(graph.objects()):
         if str(node).startswith(UNIT) and str(node).removeprefix(UNIT) in units():
             graph.add((node, RDF.type, rdflib.URIRef("http://qudt.org/schema/qudt/Unit")))
-    for triple in (
-        *shapes.triples((None, RDFS.subClassOf, None)),
-        *core.triples((None, RDFS.subClassOf, None)),
-    ):
+    for triple in (*shapes.triples((None, RDFS.subClassOf, None)), *core.triples((None, RDFS.subClassOf, None))):
         graph.add(triple)
     _, results, _ = pyshacl.validate(graph, shacl_graph=shapes, inplace=True)
     found = set()

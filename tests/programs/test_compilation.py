@@ -73,10 +73,7 @@ def test_another_base_moves_graphs_and_predicates() -> None:
     ("program", "what"),
     [
         (of("median", "Amount (EUR)", "orders"), "median"),
-        (
-            calc("share", of("max", "Amount (EUR)", "orders"), of("sum", "Amount (EUR)", "orders")),
-            "Arithmetic",
-        ),
+        (calc("share", of("max", "Amount (EUR)", "orders"), of("sum", "Amount (EUR)", "orders")), "Arithmetic"),
         (
             {"op": "union", "left": project("orders", "Customer"), "right": project("orders", "Customer")},
             "SetOperation",

@@ -11,19 +11,7 @@ from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs import CellRole, ProgramResult, Relation, parse_program, run
 from kgtable.programs.scalars import text_of
 from tests.programs.conftest import MakeRelation
-from tests.programs.writing import (
-    calc,
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    table,
-    where,
-)
+from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 Execute = Callable[[Any], ProgramResult]
 

@@ -4,29 +4,11 @@ from typing import Any
 
 import pytest
 
-from kgtable.errors import (
-    ProgramError,
-    ProgramTypeError,
-    UnitMismatchError,
-    UnknownColumnError,
-    UnknownTableError,
-)
+from kgtable.errors import ProgramError, ProgramTypeError, UnitMismatchError, UnknownColumnError, UnknownTableError
 from kgtable.programs import Relation, check, parse_program
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.types import Type
-from tests.programs.writing import (
-    calc,
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    table,
-    where,
-)
+from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 Relations = dict[str, Relation]
 FIRST = where("parts", compare("=", "Part", "Bolt"))

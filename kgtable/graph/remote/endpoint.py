@@ -46,8 +46,7 @@ def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
     said = _message(reply)
     if status in (401, 403):
         raise RemoteStoreError(
-            f"{url} refused access (status {status}){said}",
-            hint=f"Set {TOKEN}, and {ORIGINS} to the origin it is for.",
+            f"{url} refused access (status {status}){said}", hint=f"Set {TOKEN}, and {ORIGINS} to the origin it is for."
         )
     if status == 400 and asked:
         raise QueryError(f"{url} refused the query{said}")
@@ -130,8 +129,7 @@ def _wrong_type(reply: HttpReply, url: str, wanted: str) -> RemoteStoreError:
 
 def _damaged(url: str) -> RemoteStoreError:
     return RemoteStoreError(
-        f"The answer of {url} is damaged, or broke off before its end.",
-        hint="Ask again, or for less at once.",
+        f"The answer of {url} is damaged, or broke off before its end.", hint="Ask again, or for less at once."
     )
 
 
@@ -365,8 +363,7 @@ class RemoteStore:
         store = self.endpoint.store
         if store is None:
             raise RemoteStoreError(
-                f"No Graph Store Protocol address is known for {self.endpoint.url}.",
-                hint="Name it with --store.",
+                f"No Graph Store Protocol address is known for {self.endpoint.url}.", hint="Name it with --store."
             )
         iri = self.dialect.default_graph if iri is None else iri
         name = "default" if iri is None else f"graph={quote(iri, safe='')}"

@@ -28,14 +28,7 @@ from kgtable.programs.compiled.sparql_patterns import (
     does_not_map,
     listed_meanings,
 )
-from kgtable.programs.dimensions import (
-    COUNTS,
-    NO_UNIT,
-    commonest_unit,
-    comparable,
-    conversion,
-    decimal_of,
-)
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, commonest_unit, comparable, conversion, decimal_of
 from kgtable.programs.relation import Indices, Relation
 from kgtable.programs.scalars import (
     Datum,
@@ -78,10 +71,7 @@ _HOLDS: Mapping[Relator, Callable[[str, str], bool]] = {
     Relator.GREATER: str.__gt__,
     Relator.GREATER_OR_EQUAL: str.__ge__,
 }
-_TEXT_READINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("{0}", lambda text: text),
-    ("LCASE({0})", str.lower),
-)
+_TEXT_READINGS: tuple[tuple[str, Callable[[str], str]], ...] = (("{0}", lambda text: text), ("LCASE({0})", str.lower))
 
 
 class SparqlValue(ABC):
@@ -281,11 +271,7 @@ class HandedReading(CellReading):
     """Cells that a sub-select hands on: their string stays, so that all readings of it do."""
 
     def __init__(
-        self,
-        context: QueryContext,
-        inner: CellReading,
-        group: GroupPattern,
-        hand_on: Callable[[str, str], str],
+        self, context: QueryContext, inner: CellReading, group: GroupPattern, hand_on: Callable[[str, str], str]
     ) -> None:
         self._context, self._inner, self._group, self._hand_on = context, inner, group, hand_on
         self.terms = inner.terms

@@ -72,10 +72,7 @@ class SubSelect(QueryBlock):
         return self.outputs[sparql]
 
     def lines(self) -> list[str]:
-        columns = [
-            *dict.fromkeys(self.kept),
-            *(f"({sparql} AS {name})" for sparql, name in self.outputs.items()),
-        ]
+        columns = [*dict.fromkeys(self.kept), *(f"({sparql} AS {name})" for sparql, name in self.outputs.items())]
         head = f"SELECT {' '.join(columns)} WHERE {{"
         wrapped = [head] if len(head) < 100 else ["SELECT", *indented(columns), "WHERE {"]
         return ["{", *indented([*wrapped, *indented(self.inner.lines()), "}", *self.modifiers]), "}"]
@@ -121,13 +118,7 @@ class GraphPattern(QueryBlock):
         # Optional cells of rows that stand outside: a group of nothing else would not keep the rows.
         found = []
         for cell in optional:
-            found += [
-                "OPTIONAL {",
-                f"  GRAPH {self._graph} {{",
-                *indented(indented(cell.content())),
-                "  }",
-                "}",
-            ]
+            found += ["OPTIONAL {", f"  GRAPH {self._graph} {{", *indented(indented(cell.content())), "  }", "}"]
         return found
 
 

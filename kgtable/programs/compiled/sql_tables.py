@@ -253,10 +253,7 @@ class _SqlTable:
         kinds = [MemberKind(int(self._relation.kinds[row])).name.lower() for row in self._rows]
         places = [self._relation.place(row)[1] for row in self._rows]
         found = [
-            (
-                SchemaColumn(naming.take(_ROW), None, "the row of the grid", "INTEGER"),
-                pa.array(places, pa.int32()),
-            ),
+            (SchemaColumn(naming.take(_ROW), None, "the row of the grid", "INTEGER"), pa.array(places, pa.int32())),
             (
                 SchemaColumn(naming.take(_KIND), None, "member, total, part of another row, or aggregate", "VARCHAR"),
                 pa.array(kinds, pa.string()),

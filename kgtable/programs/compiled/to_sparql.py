@@ -88,11 +88,7 @@ class SparqlQuery:
     units: tuple[str | None, ...]
 
 
-def compile_sparql(
-    program: Program,
-    relations: Mapping[str, Relation],
-    names: Namespaces | None = None,
-) -> SparqlQuery:
+def compile_sparql(program: Program, relations: Mapping[str, Relation], names: Namespaces | None = None) -> SparqlQuery:
     """A program as a SPARQL query over the graph of its tables, with these namespaces.
 
     Raises the errors of `check`, and `ProgramCompilationError` for what does not map to SPARQL.
