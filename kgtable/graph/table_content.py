@@ -81,14 +81,6 @@ class ColumnSource(Protocol):
         """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents."""
         ...
 
-    def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """The first cell of each row, in the form of `column`."""
-        ...
-
-    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
-        """Grid row, column and content of the cells of so many rows."""
-        ...
-
 
 class FoundCell(NamedTuple):
     """A cell with the label of its row and that of the heading the row stands under."""

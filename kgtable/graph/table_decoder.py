@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.graph.table_encoder import TableShape, parse_areas, parse_positions
+from kgtable.graph.table_encoder import ROW_CLASSES, TableShape, parse_areas, parse_positions
 from kgtable.graph.terms import CSVW, DCTERMS, KGT, QUANTITY_KIND, QUDT, RDF, RDFS, UNIT, XSD, Namespaces, literal_text
 from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import (
@@ -350,13 +350,7 @@ class TableStatements:
             body_start=_integer(self._of_table, "bodyStart"),
             label_column=_integer(self._of_table, "labelColumn"),
             corner=_text(self._of_table, "corner") or "",
-            groups=frozenset(kinds["Group"]),
             parents=parents,
-            totals=frozenset(kinds["TotalRow"]),
-            footnotes=frozenset(kinds["FootnoteRow"]),
-            of_which=frozenset(kinds["OfWhichRow"]),
-            statistics=frozenset(kinds["StatisticRow"]),
-            changes=frozenset(kinds["ChangeRow"]),
             summed={
                 index: tuple(sorted(int(member.value.rpartition("/")[2]) for member in node[_TOTALS]))
                 for index, node in sorted(self._rows.items())
@@ -368,6 +362,7 @@ class TableStatements:
                 if (name := _local_name(node, "measureKind")) is not None
             },
             marks={} if marks is None else json.loads(marks),
+            **rows_by_class(kinds),
         )
 
     def _path(self, index: int) -> tuple[str, ...]:
@@ -392,6 +387,11 @@ class TableStatements:
     def _surrounding(self, name: str) -> tuple[str, ...]:
         count = len(self._of_table.get(f"{KGT}{name}", ()))
         return tuple(_text(self._nodes[f"{self.iri}/{name}/{order}"], "text") or "" for order in range(count))
+
+
+def rows_by_class(kinds: Mapping[str, Iterable[int]]) -> dict[str, Any]:
+    """The fields of a `Structure` that name body rows, from the rows of each class by its local name."""
+    return {field: frozenset(kinds.get(name, ())) for field, name in ROW_CLASSES.items()}
 
 
 def quantity(cell: NodeStatements) -> CellQuantity | None:
@@ -521,8 +521,3 @@ def decode_in_memory(
         for index, row in enumerate(found.rows)
     )
     return replace(found, rows=rows)
-
-
-def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
-    """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
-    return decode_in_memory(table).quantities

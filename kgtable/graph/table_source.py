@@ -33,6 +33,7 @@ from kgtable.graph.table_decoder import (
     TableStatements,
     cell_content,
     is_plain_text,
+    rows_by_class,
     text_of,
 )
 from kgtable.graph.terms import KGT, XSD, CellAddress, Namespaces
@@ -137,14 +138,8 @@ class TableReader:
         kinds: dict[str, set[int]] = defaultdict(set)
         for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
-        structure = replace(
-            frame.table.structure,
-            totals=frozenset(kinds["TotalRow"]),
-            statistics=frozenset(kinds["StatisticRow"]),
-            changes=frozenset(kinds["ChangeRow"]),
-            of_which=frozenset(kinds["OfWhichRow"]),
-            footnotes=frozenset(kinds["FootnoteRow"]),
-        )
+        known = {"groups": frame.table.structure.groups}  # which the query does not ask for
+        structure = replace(frame.table.structure, **(rows_by_class(kinds) | known))
         return replace(frame, table=replace(frame.table, structure=structure))
 
     def row(self, id: str, row: int) -> TableRow | None:

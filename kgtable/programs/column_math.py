@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -295,7 +296,7 @@ def _mean(total: Datum, count: int) -> Datum:
 
 
 def _median(numbers: list[tuple[Decimal, int]], like: Datum) -> Datum:
-    numbers = sorted(numbers)
+    numbers = sorted(numbers, key=itemgetter(0))
     count = sum(times for _, times in numbers)
     seen, middle = 0, []
     for wanted in sorted({(count - 1) // 2, count // 2}):

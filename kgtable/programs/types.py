@@ -409,13 +409,9 @@ class _Checker:
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
             self._ranked(found, "compared by size in", path)
             return found
-        return self._added(found, function, self._narrowed(node.rows))
+        return self._added(found, function, whole=isinstance(node.rows, TableRows))
 
-    def _narrowed(self, rows: Rows | None) -> bool:
-        """Whether a filter may leave only some of the units of a column."""
-        return not isinstance(rows, TableRows)
-
-    def _added(self, found: Type, function: AggregateFunction, narrowed: bool) -> Type:
+    def _added(self, found: Type, function: AggregateFunction, *, whole: bool) -> Type:
         word = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "average"}.get(function, "median")
         name = f" {found.name!r}" if found.name else ""
         if found.role in NAMING or found.kind is ValueKind.ENTITY:
@@ -430,7 +426,7 @@ class _Checker:
             raise ProgramTypeError(f"The column{name} holds dates; {_a(word)} of dates has no meaning.")
         if found.kind in (ValueKind.TEXT, ValueKind.TRUTH):
             raise ProgramTypeError(f"The column{name} holds no numbers to take the {word} of.")
-        if not narrowed:
+        if whole:  # a filter may leave only some of the units
             check_one_dimension(found.units, f"The column{name}", word)
         return replace(found, bare=False)
 

@@ -16,8 +16,6 @@ NUMBERS = st.none() | st.integers(-50, 50).map(lambda n: quantity(Decimal(n) / 4
 COLUMNS = st.lists(NUMBERS, min_size=SIZE, max_size=SIZE)
 RELATORS = st.sampled_from([relator for relator in Relator if relator.value[0] in "<>=!"])
 
-OPERATORS = st.sampled_from([Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE])
-
 
 @given(COLUMNS, RELATORS, st.integers(-60, 60), st.sampled_from(["KiloGM", "GM", None]))
 def test_columns_compare_as_single_values_do(
@@ -68,19 +66,6 @@ def test_combinations_are_numbered_in_order_of_appearance() -> None:
 def test_a_number_without_unit_ranks_among_those_of_the_columns_unit() -> None:
     column = ColumnData.of([quantity(82, "PERCENT"), quantity(43), quantity(60, "PERCENT")])
     assert ranks(column).tolist() == [2, 0, 1]
-
-
-@given(COLUMNS, st.integers(-60, 60), st.sampled_from([Operator.MULTIPLY, Operator.DIVIDE]))
-def test_columns_are_scaled_by_a_number_as_single_values_are(
-    values: list[Datum | None], number: int, operator: Operator
-) -> None:
-    factor = quantity(Decimal(number or 7) / 8, "SEC")
-    found = calculate_vectors(operator, ColumnData.of(values), factor)
-    assert isinstance(found, ColumnData)
-    for row, value in enumerate(values):
-        expected = None if value is None else calculate(operator, value, factor)
-        got = found[row]
-        assert (got and (got.number, got.unit)) == (expected and (expected.number, expected.unit))
 
 
 @given(st.lists(st.integers(-5, 5)))

@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
+from kgtable.graph.table_encoder import ROW_CLASSES
 from kgtable.graph.terms import text_literal
 from kgtable.programs.algebra import Relator, TableRows, ValueKind
 from kgtable.programs.column_math import BareNumber, settle
@@ -352,18 +353,11 @@ class GraphRows:
         left = {self.relation.place(row)[1] for row in range(len(self.relation))}
         structure = self.relation.tables[0].structure
         lines = []
-        for name, rows in (
-            ("kgt:Group", structure.groups),
-            ("kgt:TotalRow", structure.totals),
-            ("kgt:StatisticRow", structure.statistics),
-            ("kgt:ChangeRow", structure.changes),
-            ("kgt:OfWhichRow", structure.of_which),
-            ("kgt:FootnoteRow", structure.footnotes),
-        ):
-            marked = set(rows) & left
+        for field, name in ROW_CLASSES.items():
+            marked = getattr(structure, field) & left
             if marked and not marked & taken:
                 left -= marked
-                lines.append(f"FILTER NOT EXISTS {{ {self.row} a {name} }}")
+                lines.append(f"FILTER NOT EXISTS {{ {self.row} a kgt:{name} }}")
         rest = sorted((left | blank) - taken)
         if len(rest) > MOST_LISTED:
             raise does_not_map("which rows are members")
