@@ -215,7 +215,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
         data: what stood in the reply: an object, or a text that holds one.
         evidence: gives the tables their aliases.
 
-    Raises `ProgramSyntaxError` for what is no program, `UnknownTableError` for an alias of no table,
+    Raises `ProgramSyntaxError` for what is not a program, `UnknownTableError` for an alias of no table,
     `EvaluationError` for a cell that does not exist or is blank.
     """
     if isinstance(data, str):

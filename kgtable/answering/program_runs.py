@@ -277,7 +277,7 @@ class _GraphRelations(Mapping[str, Relation]):
 def read_given(program: object) -> Program:
     """A program as it is given in Python: one, its JSON text, or what that was decoded to.
 
-    Raises `ProgramSyntaxError` for JSON that is no program, `UsageError` for anything else.
+    Raises `ProgramSyntaxError` for JSON that is not a program, `UsageError` for anything else.
     """
     if isinstance(program, Program):
         return program

@@ -116,7 +116,7 @@ class TableContent:
     rows: Iterable[ContentRow] = ()
 
     def to_parts(self, *, with_head: bool = True) -> Iterator[str]:
-        """The content as JSON texts: the first one with what is no row, unless `with_head` is false."""
+        """The content as JSON texts: the first one with what is not a row, unless `with_head` is false."""
         head = [self.title, self.caption, self.heading, self.around, self.columns] if with_head else None
         rows = iter(self.rows)
         while (batch := list(islice(rows, PART_ROWS))) or head is not None:

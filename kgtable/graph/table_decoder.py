@@ -110,7 +110,7 @@ class TableRow:
 class TableFrame:
     """A table of which body rows may be missing (they are blank then), and how many it has.
 
-    `predicates` are the IRIs of its columns; none where a table is no graph's.
+    `predicates` are the IRIs of its columns; none where a table is not from a graph.
     """
 
     table: Table
@@ -141,7 +141,7 @@ class DecodedTable:
 
 
 def body_rows(table: Table) -> int:
-    """The number of body rows that are no groups."""
+    """The number of body rows that are not groups."""
     return sum(row not in table.structure.groups for row, _ in table.body())
 
 
@@ -410,7 +410,7 @@ def quantity(cell: NodeStatements) -> CellQuantity | None:
             None if upper is None else Decimal(upper[0].value),
         )
     except InvalidOperation as error:
-        raise ValueError(f"{values[0].value!r} is no number") from error
+        raise ValueError(f"{values[0].value!r} is not a number") from error
 
 
 def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:

@@ -126,14 +126,14 @@ class TableReader:
         return self._statements(id).content()
 
     def frame(self, id: str) -> TableFrame:
-        """The table without the rows of its body that are no groups; the whole one where it was read."""
+        """The table without the rows of its body that are not groups; the whole one where it was read."""
         whole = self._tables.get(id)
         if whole is not None:
             return whole.frame
         return self._keep(self._frames, id, _KEPT_FRAMES, lambda: self._read_frames([id])[id])
 
     def marked_frame(self, id: str) -> TableFrame:
-        """The table without the rows of its body that are no groups; which of them are totals and notes is known."""
+        """The table without the rows of its body that are not groups; which of them are totals and notes is known."""
         frame = self.frame(id)
         kinds: dict[str, set[int]] = defaultdict(set)
         for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):

@@ -2,9 +2,9 @@
 
 A `Relation` holds the body rows of one table, or of several that are parts of one. Each row is of a
 kind (`MemberKind`): totals, "of which" lines, notes, headings and aggregates among members ("World")
-are no members, and stay out unless they are asked for. Columns are typed when first used. A column's
+are not members, and stay out unless they are asked for. Columns are typed when first used. A column's
 cells are stored as codes into its different values, so that work on values is done once for each
-different value and work on rows is done on arrays; a million rows are no obstacle.
+different value and work on rows is done on arrays.
 """
 
 from __future__ import annotations

@@ -384,7 +384,7 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The members of a list that a cell prints; the whole text where it is no list.
+    """The members of a list that a cell prints; the whole text where it is not a list.
 
     >>> items("Paris, Lyon and Nice"), items("Windows; Mac")
     (('Paris', 'Lyon', 'Nice'), ('Windows', 'Mac'))

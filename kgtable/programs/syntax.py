@@ -132,7 +132,7 @@ def operators() -> dict[str, tuple[str, ...]]:
 def parse_program(source: str | Mapping[str, Any]) -> Program:
     """Read a program from JSON text or from what JSON text was decoded to.
 
-    Raises `ProgramSyntaxError`, with the place as `path`, for anything that is no program.
+    Raises `ProgramSyntaxError`, with the place as `path`, for anything that is not a program.
     """
     if isinstance(source, str):
         if len(source) > LONGEST_JSON:
@@ -142,7 +142,7 @@ def parse_program(source: str | Mapping[str, Any]) -> Program:
         except RecursionError as error:
             raise ProgramSyntaxError("The program nests too deep.") from error
         except ValueError as error:
-            raise ProgramSyntaxError(f"The program is no JSON: {error}.") from error
+            raise ProgramSyntaxError(f"The program is not JSON: {error}.") from error
     else:
         decoded = dict(source)
     return Program(_Reader().node(decoded, "root", 1))
@@ -428,7 +428,7 @@ def _number(data: Any, path: str) -> Decimal:
     except (InvalidOperation, ValueError):
         found = Decimal("NaN")
     if not found.is_finite() or (found and abs(found.adjusted()) > 400):
-        raise ProgramSyntaxError(f"{str(data)[:40]!r} is no number that can be calculated with.", path=path)
+        raise ProgramSyntaxError(f"{str(data)[:40]!r} is not a number that can be calculated with.", path=path)
     return found
 
 
@@ -480,7 +480,7 @@ def _kind(data: Any) -> str:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def program_schema() -> dict[str, Any]:

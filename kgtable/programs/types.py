@@ -3,7 +3,7 @@
 `check` goes through a program with the relations it reads and refuses, before anything is executed:
 unknown tables and columns, sums and averages of identifiers, ranks, years and texts, extremes of
 identifiers, units that do not convert into each other (also currencies), aggregates without a group,
-conditions that are no conditions. Where the meaning hangs on single cells (the units within a column
+conditions that are not conditions. Where the meaning hangs on single cells (the units within a column
 of mixed ones, once rows are filtered), the executor decides by the same rules.
 """
 
@@ -293,7 +293,7 @@ class _Checker:
                 scope = self.rows(source, f"{path}.source")
                 self.expression(column, scope, f"{path}.column", False)
                 return Scope(scope.sources, (name, *scope.names), (Type(ValueKind.TEXT), *scope.types))
-        raise ProgramTypeError(f"{type(node).__name__} is no relation.")
+        raise ProgramTypeError(f"{type(node).__name__} is not a relation.")
 
     def _join(self, node: Join, path: str) -> Scope:
         left, right = self.rows(node.left, f"{path}.left"), self.rows(node.right, f"{path}.right")
@@ -319,7 +319,7 @@ class _Checker:
         """Check an expression that must be a truth value."""
         found = self.expression(node, scope, path, False)
         if found.kind not in (ValueKind.TRUTH, None):
-            raise ProgramTypeError("The condition is no condition, but a value.", path=path)
+            raise ProgramTypeError("The condition is a value, not a condition.", path=path)
 
     def expression(self, node: Expression, scope: Scope, path: str, grouped: bool) -> Type:
         """The type of an expression; `grouped` where aggregates of a group may stand."""
@@ -378,7 +378,7 @@ class _Checker:
                 return self.expression(value, self.rows(rows, f"{path}.rows"), f"{path}.value", False)
             case Aggregate():
                 return self._aggregate(node, scope, path, grouped)
-        raise ProgramTypeError(f"{type(node).__name__} is no expression.")
+        raise ProgramTypeError(f"{type(node).__name__} is not an expression.")
 
     def _constant(self, node: Constant) -> Type:
         if node.unit is not None and not is_known(node.unit):
@@ -386,7 +386,7 @@ class _Checker:
         if node.scale is not None and node.scale not in SCALES:
             raise ProgramTypeError(f"There is no scale {node.scale!r}.", hint=f"Use one of {', '.join(SCALES)}.")
         if node.kind in TIMES and time_span(str(node.value)) is None:
-            raise ProgramTypeError(f"{node.value!r} is no date or period.")
+            raise ProgramTypeError(f"{node.value!r} is not a date or period.")
         units = frozenset({node.unit}) if node.kind in NUMBERS else frozenset[str | None]()
         if node.kind is ValueKind.DURATION:
             units = frozenset({"SEC"})
@@ -484,7 +484,7 @@ class _Checker:
         for side in (left, right):
             if side.role in NAMING or side.kind is ValueKind.ENTITY:
                 raise ProgramTypeError(
-                    f"Identifiers and ranks are no quantities{_named_column(side)}.",
+                    f"Identifiers and ranks are not quantities{_named_column(side)}.",
                     hint="The function 'number' takes them as numbers on purpose.",
                 )
             if side.kind in (ValueKind.TEXT, ValueKind.TRUTH):

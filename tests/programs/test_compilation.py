@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyoxigraph as ox
 import pytest
 
@@ -103,3 +105,29 @@ def test_columns_whose_units_fit_only_row_by_row_do_not_map() -> None:
     assert len(run(program, relations)) > 0
     with pytest.raises(ProgramCompilationError, match="several units"):
         compile_sparql(program, relations)
+
+
+KINDS = """Site|Staff|Opened|Note
+North|12|2024-03-05|n/a
+South|–|5 March 2023|good
+West|7|soon|–
+Total|19||
+of which paid|11||
+Average|9.5||
+% change|3||"""
+
+
+def test_rows_of_every_class_are_left_out_by_their_class() -> None:
+    found = table("sites", KINDS)
+    relations, store = {"sites": relation_of(decode_in_memory(found))}, store_of([found])
+    for data in (of("sum", "Staff", "sites"), project("sites", "Site", "Opened", "Note")):
+        program = parse_program(data)
+        text = compile_sparql(program, relations).text
+        assert re.findall(r"NOT EXISTS { \?row a kgt:(\w+) }", text) == [
+            "Group",
+            "OfWhichRow",
+            "StatisticRow",
+            "ChangeRow",
+        ]
+        rows, units = in_sparql(program, relations, store)
+        assert rows == in_memory(program, relations, units, rows) != []

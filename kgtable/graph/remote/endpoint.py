@@ -36,7 +36,7 @@ _MESSAGE_KEYS = ("detail", "exception", "message", "error", "title")
 
 
 def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
-    """Raise `RemoteStoreError` for a reply that is no success, `QueryError` for a refused query.
+    """Raise `RemoteStoreError` for a reply that is not a success, `QueryError` for a refused query.
 
     `asked` is whether the request was a query, for which status 400 blames its text.
     """
@@ -175,7 +175,7 @@ def prepare(text: str, bindings: Mapping[str, Bindable], prefixes: Mapping[str, 
     >>> prepare("ASK { ?s rdfs:label ?n }", {"n": "x"}, {"rdfs": "http://r#"}).text
     'PREFIX rdfs: <http://r#> ASK { VALUES (?n) {("x")} ?s rdfs:label ?n }'
 
-    Raises `QueryError` for a text that is no query, or a value that cannot be bound.
+    Raises `QueryError` for a text that is not a query, or a value that cannot be bound.
     """
     try:
         words = list(tokens(text))

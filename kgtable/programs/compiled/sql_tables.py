@@ -157,7 +157,7 @@ class SqlDatabase:
     def query(self, text: str, *, seconds: float = SECONDS, most: int = MOST_ROWS) -> SqlRowsFound:
         """The rows of one SELECT, with no access to files, the network or settings.
 
-        Raises `MissingExtraError` without DuckDB, `QueryError` for what is no single SELECT or cannot be run,
+        Raises `MissingExtraError` without DuckDB, `QueryError` for what is not a single SELECT or cannot be run,
         `EvaluationError` where it takes too long.
         """
         try:

@@ -281,7 +281,7 @@ class _Compiler(QueryContext):
         return replace(found, group=outer, bases=bases, computed=values)
 
     def _ties(self, node: Limit) -> _Relation:
-        """The rows that are no worse than the worst of the first ones."""
+        """The rows that are not worse than the worst of the first ones."""
         found, other = self.rows(node.source), self._limit(replace(node, ties=False))
         if node.offset or len(found.sorted_by) != 1:
             raise does_not_map("ties of a sort by several keys, or not from its first row")
