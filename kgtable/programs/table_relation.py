@@ -55,7 +55,10 @@ def relation_of(decoded: DecodedTable) -> Relation:
             if left >= len(row.cells) or not row.cells[left]:
                 codes.append(-1)
                 continue
-            key = row.cells[left], row.quantities.get(left), row.literals.get(left)
+            text, number, literal = row.cells[left], row.quantities.get(left), row.literals.get(left)
+            key: Hashable = text if literal is None else (text, literal.value)
+            if number is not None:
+                key = text, number.value, number.unit, number.scale
             code = seen.setdefault(key, len(cells))
             codes.append(code)
             if code == len(cells):
