@@ -14,11 +14,11 @@ import time
 import weakref
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
 from itertools import islice
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.evidence import Cell, Evidence, TableSource
@@ -32,6 +32,7 @@ from kgtable.programs.algebra import (
     Expression,
     Filter,
     Lookup,
+    Node,
     Program,
     Relator,
     RowChoice,
@@ -39,6 +40,7 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
     tables_of,
+    walk,
 )
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRead
@@ -107,11 +109,7 @@ def read_relation(source: TableSource, id: str) -> Relation:
     if is_long(source, id):
         columns = source.columns(id)
         if columns is not None:
-            frame = source.marked_frame(id)
-            start = frame.structure.body_start
-            body = range(start, start + source.frame(id).body_rows)
-            blank = sorted({*body}.difference(columns.rows.tolist())) if len(body) > len(columns.rows) else []
-            return long_relation(frame, columns, blank)
+            return long_relation(source.marked_frame(id), columns)
     return relation_of(source.decoded(id))
 
 
@@ -181,7 +179,7 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
 def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
     """The first cells that programs read, the results' own first, and how many there are in all."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
-    places = dict.fromkeys((read.table, read.row, read.column) for read in _selected_first(reads))
+    places = dict.fromkeys((read.table, read.row, read.column) for read in sorted(reads, key=_is_aside))
     cited = list(islice(places, MOST_CITATIONS))
     rows: dict[str, set[int]] = {}
     for table, row, _ in cited:
@@ -191,8 +189,8 @@ def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[
     return tuple(Citation.of(cell) for cell in cells if cell is not None), len(places)
 
 
-def _selected_first(reads: Sequence[CellRead]) -> list[CellRead]:
-    return sorted(reads, key=lambda read: read.role != "selected")
+def _is_aside(read: CellRead) -> bool:
+    return read.role != "selected"
 
 
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
@@ -208,7 +206,6 @@ MOST_LABELS = 20_000
 _ALIAS = re.compile(r"T([1-9]\d{0,5})")
 _COLUMN_NUMBER = re.compile(r"c(\d{1,5})")
 _CHOICES = (RowChoice.MEMBERS, RowChoice.ALL)
-_Part = TypeVar("_Part")
 
 
 def read_program(data: object, evidence: Evidence) -> Program:
@@ -218,7 +215,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
         data: what stood in the reply: an object, or a text that holds one.
         evidence: gives the tables their aliases.
 
-    Raises `ProgramSyntaxError` for what is no program, `UnknownTableError` for an alias of no table,
+    Raises `ProgramSyntaxError` for what is not a program, `UnknownTableError` for an alias of no table,
     `EvaluationError` for a cell that does not exist or is blank.
     """
     if isinstance(data, str):
@@ -307,17 +304,9 @@ def _table_id(name: str, evidence: Evidence) -> str:
     )
 
 
-def _renamed(node: _Part, rename: Any) -> _Part:
+def _renamed(node: Node, rename: Callable[[str], str]) -> Node:
     """A tree with other names for its tables; aliases that the program gives itself stay."""
-    own: set[str] = set()
-
-    def collect(part: object) -> None:
-        if isinstance(part, TableRows) and part.alias:
-            own.add(part.alias)
-        for child in _children(part):
-            collect(child)
-
-    collect(node)
+    own = {part.alias for part in walk(node) if isinstance(part, TableRows) and part.alias}
 
     def change(part: Any) -> Any:
         if isinstance(part, TableRows):
@@ -329,7 +318,7 @@ def _renamed(node: _Part, rename: Any) -> _Part:
     return rebuilt(node, change)  # type: ignore[no-any-return]
 
 
-def _with_column_numbers(node: _Part, relations: list[Relation]) -> _Part:
+def _with_column_numbers(node: Node, relations: list[Relation]) -> Node:
     """A tree in which a column called ``c2`` is the column of index 2, where no table has such a header."""
     headers = {normal(column.header) for relation in relations for column in relation.columns}
 
@@ -340,14 +329,6 @@ def _with_column_numbers(node: _Part, relations: list[Relation]) -> _Part:
         return part
 
     return rebuilt(node, change)  # type: ignore[no-any-return]
-
-
-def _children(part: object) -> list[object]:
-    if isinstance(part, tuple):
-        return list(part)
-    if hasattr(part, "__dataclass_fields__"):
-        return [getattr(part, field.name) for field in fields(part)]  # type: ignore[arg-type]
-    return []
 
 
 def rebuilt(part: Any, change: Any) -> Any:

@@ -20,19 +20,17 @@ import pyoxigraph as ox
 
 from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import citations_of, is_long, relations_of
+from kgtable.answering.program_answers import citations_of, relations_of
 from kgtable.errors import EvaluationError, UsageError
 from kgtable.graph.store import TripleStore, query_errors
 from kgtable.graph.table_source import TableReader
-from kgtable.ontology.annotate import AnnotatedTable
-from kgtable.programs.algebra import Program, tables_of
+from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.compiled.to_sparql import SparqlQuery, compile_sparql
 from kgtable.programs.executor import run
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
 from kgtable.programs.syntax import parse_program, program_to_json
-from kgtable.programs.types import check
 from kgtable.retrieval.result import Retrieval
 from kgtable.values.text import harmless_text, single_line
 
@@ -238,12 +236,7 @@ class GraphPrograms:
         return self._sparql(program).text
 
     def _sparql(self, program: Program) -> SparqlQuery:
-        check(program, self._relations)
-        reader = self._reader
-        stored: dict[str, AnnotatedTable] = {
-            id: reader.beginning(id) if is_long(reader, id) else reader.annotated(id) for id in tables_of(program)
-        }
-        return compile_sparql(program, self._relations, self._reader.names, stored)
+        return compile_sparql(program, self._relations, self._reader.names)
 
     def _solutions(self, query: SparqlQuery, most: int) -> tuple[list[tuple[ComputedCell | None, ...]], int]:
         """The first rows of a query's result, and how many there are."""
@@ -284,7 +277,7 @@ class _GraphRelations(Mapping[str, Relation]):
 def read_given(program: object) -> Program:
     """A program as it is given in Python: one, its JSON text, or what that was decoded to.
 
-    Raises `ProgramSyntaxError` for JSON that is no program, `UsageError` for anything else.
+    Raises `ProgramSyntaxError` for JSON that is not a program, `UsageError` for anything else.
     """
     if isinstance(program, Program):
         return program

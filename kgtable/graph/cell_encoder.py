@@ -34,13 +34,7 @@ from kgtable.graph.terms import (
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.quantities import Quantity, Reading, RowContext
-from kgtable.tables.column_profile import (
-    CellKind,
-    CellValue,
-    has_simple_numbers,
-    type_cell,
-    type_unlike_simple,
-)
+from kgtable.tables.column_profile import CellKind, CellValue, has_simple_numbers, type_cell, type_unlike_simple
 from kgtable.tables.model import Row
 from kgtable.values.numbers import Number, read_simple
 from kgtable.values.units import SCALE_LETTERS
@@ -157,14 +151,7 @@ _PRINTED = f"<{KGT}printed>"
 _PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
 _STORED_AS_PRINTED = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?|true|false")
 _STRING = f"{XSD}string"
-_TYPED_KINDS = (
-    CellKind.NUMBER,
-    CellKind.DATE,
-    CellKind.YEAR,
-    CellKind.PERIOD,
-    CellKind.DURATION,
-    CellKind.BOOLEAN,
-)
+_TYPED_KINDS = (CellKind.NUMBER, CellKind.DATE, CellKind.YEAR, CellKind.PERIOD, CellKind.DURATION, CellKind.BOOLEAN)
 _NUMBERS, _TEXTS = 0, 1
 _MOST_REMEMBERED, _FEWEST_REMEMBERED = 10_000, 300
 """Texts of a column that are remembered: fewer where hardly one comes twice."""

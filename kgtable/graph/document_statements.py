@@ -210,13 +210,7 @@ def _passage(iri: str, document: str, pairs: NodeStatements, names: Namespaces) 
     ids = (names.parse_table_iri(str(term)[1:-1]) for term in pairs.get(f"{KGT}describes", ()))
     tables = tuple(sorted(id for id in ids if id is not None))
     return StoredPassage(
-        iri,
-        document,
-        _number(iri),
-        _text(pairs, f"{KGT}text"),
-        tuple(covered),
-        _integer(pairs, f"{KGT}page"),
-        tables,
+        iri, document, _number(iri), _text(pairs, f"{KGT}text"), tuple(covered), _integer(pairs, f"{KGT}page"), tables
     )
 
 

@@ -96,10 +96,7 @@ class EmbeddedStore:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        prefixes: Mapping[str, str] | None = None,
-        leases: Sequence[Lease | None] = (),
+        self, path: str | Path, prefixes: Mapping[str, str] | None = None, leases: Sequence[Lease | None] = ()
     ) -> None:
         self.path = Path(path)
         self._prefixes = dict(prefixes or {})
@@ -169,8 +166,7 @@ def damage_error(path: Path, files: Sequence[str]) -> DamagedGraphError:
     """The error for a store with damaged data files."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return DamagedGraphError(
-        f"The store in {path} is damaged: {files[0]}{more} is not what was written.",
-        hint=BUILD_AGAIN,
+        f"The store in {path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN
     )
 
 

@@ -81,14 +81,6 @@ class ColumnSource(Protocol):
         """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents."""
         ...
 
-    def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """The first cell of each row, in the form of `column`."""
-        ...
-
-    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
-        """Grid row, column and content of the cells of so many rows."""
-        ...
-
 
 class FoundCell(NamedTuple):
     """A cell with the label of its row and that of the heading the row stands under."""
@@ -124,7 +116,7 @@ class TableContent:
     rows: Iterable[ContentRow] = ()
 
     def to_parts(self, *, with_head: bool = True) -> Iterator[str]:
-        """The content as JSON texts: the first one with what is no row, unless `with_head` is false."""
+        """The content as JSON texts: the first one with what is not a row, unless `with_head` is false."""
         head = [self.title, self.caption, self.heading, self.around, self.columns] if with_head else None
         rows = iter(self.rows)
         while (batch := list(islice(rows, PART_ROWS))) or head is not None:

@@ -14,26 +14,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.graph.table_encoder import TableShape, parse_areas, parse_positions
-from kgtable.graph.terms import (
-    CSVW,
-    DCTERMS,
-    KGT,
-    QUANTITY_KIND,
-    QUDT,
-    RDF,
-    RDFS,
-    UNIT,
-    XSD,
-    Namespaces,
-    literal_text,
-)
+from kgtable.graph.table_encoder import ROW_CLASSES, TableShape, parse_areas, parse_positions
+from kgtable.graph.terms import CSVW, DCTERMS, KGT, QUANTITY_KIND, QUDT, RDF, RDFS, UNIT, XSD, Namespaces, literal_text
 from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import (
     Column,
@@ -105,12 +93,24 @@ class TableRow:
     nodes: frozenset[int] = frozenset()
     literals: Mapping[int, ox.Literal] = field(default_factory=dict)
 
+    def content(self, column: int) -> CellContent:
+        """A cell that is not blank; of a range without its bounds."""
+        text, is_node, number = self.cells[column], column in self.nodes, self.quantities.get(column)
+        if number is not None:
+            return CellContent(
+                text, is_node, str(number.value), number.unit or "UNITLESS", number.scale, number.note, number.period
+            )
+        literal = self.literals.get(column)
+        if literal is not None:
+            return CellContent(text, is_node, literal.value if literal.datatype.value.startswith(XSD) else None)
+        return CellContent(text, is_node, upper="" if is_node else None)
+
 
 @dataclass(frozen=True, slots=True)
 class TableFrame:
     """A table of which body rows may be missing (they are blank then), and how many it has.
 
-    `predicates` are the IRIs of its columns; none where a table is no graph's.
+    `predicates` are the IRIs of its columns; none where a table is not from a graph.
     """
 
     table: Table
@@ -141,7 +141,7 @@ class DecodedTable:
 
 
 def body_rows(table: Table) -> int:
-    """The number of body rows that are no groups."""
+    """The number of body rows that are not groups."""
     return sum(row not in table.structure.groups for row, _ in table.body())
 
 
@@ -350,13 +350,7 @@ class TableStatements:
             body_start=_integer(self._of_table, "bodyStart"),
             label_column=_integer(self._of_table, "labelColumn"),
             corner=_text(self._of_table, "corner") or "",
-            groups=frozenset(kinds["Group"]),
             parents=parents,
-            totals=frozenset(kinds["TotalRow"]),
-            footnotes=frozenset(kinds["FootnoteRow"]),
-            of_which=frozenset(kinds["OfWhichRow"]),
-            statistics=frozenset(kinds["StatisticRow"]),
-            changes=frozenset(kinds["ChangeRow"]),
             summed={
                 index: tuple(sorted(int(member.value.rpartition("/")[2]) for member in node[_TOTALS]))
                 for index, node in sorted(self._rows.items())
@@ -368,6 +362,7 @@ class TableStatements:
                 if (name := _local_name(node, "measureKind")) is not None
             },
             marks={} if marks is None else json.loads(marks),
+            **rows_by_class(kinds),
         )
 
     def _path(self, index: int) -> tuple[str, ...]:
@@ -394,6 +389,11 @@ class TableStatements:
         return tuple(_text(self._nodes[f"{self.iri}/{name}/{order}"], "text") or "" for order in range(count))
 
 
+def rows_by_class(kinds: Mapping[str, Iterable[int]]) -> dict[str, Any]:
+    """The fields of a `Structure` that name body rows, from the rows of each class by its local name."""
+    return {field: frozenset(kinds.get(name, ())) for field, name in ROW_CLASSES.items()}
+
+
 def quantity(cell: NodeStatements) -> CellQuantity | None:
     """The number of a cell's node, if it is one."""
     values = cell.get(NUMBER) or cell.get(LOWER)
@@ -410,7 +410,7 @@ def quantity(cell: NodeStatements) -> CellQuantity | None:
             None if upper is None else Decimal(upper[0].value),
         )
     except InvalidOperation as error:
-        raise ValueError(f"{values[0].value!r} is no number") from error
+        raise ValueError(f"{values[0].value!r} is not a number") from error
 
 
 def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:
@@ -521,8 +521,3 @@ def decode_in_memory(
         for index, row in enumerate(found.rows)
     )
     return replace(found, rows=rows)
-
-
-def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
-    """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
-    return decode_in_memory(table).quantities

@@ -114,13 +114,17 @@ LABEL = f"<{RDFS}label>"
 ROW, COLUMN, TEXT, WIDTH = (f"<{KGT}{name}>" for name in ("row", "column", "text", "width"))
 GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
 
+ROW_CLASSES = {
+    "groups": "Group",
+    "totals": "TotalRow",
+    "footnotes": "FootnoteRow",
+    "of_which": "OfWhichRow",
+    "statistics": "StatisticRow",
+    "changes": "ChangeRow",
+}
+"""The classes of body rows by the field of `Structure` that names their rows."""
+
 _ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
-_GROUP_TYPE = (RDF_TYPE, f"<{KGT}Group>")
-_TOTAL_TYPE = (RDF_TYPE, f"<{KGT}TotalRow>")
-_FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
-_OF_WHICH_TYPE = (RDF_TYPE, f"<{KGT}OfWhichRow>")
-_STATISTIC_TYPE = (RDF_TYPE, f"<{KGT}StatisticRow>")
-_CHANGE_TYPE = (RDF_TYPE, f"<{KGT}ChangeRow>")
 _TOTALS, _MEASURE_KIND = f"<{KGT}totals>", f"<{KGT}measureKind>"
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
@@ -139,7 +143,10 @@ class TableShape:
         self._table = annotated.table
         self._iri = names.table_iri(annotated.table.id)
         self._labels: dict[str, tuple[Pair, ...]] = {}
-        self._classes: dict[str, tuple[Pair, ...]] = {}
+        structure = annotated.table.structure
+        classes = ((getattr(structure, field), name) for field, name in ROW_CLASSES.items())
+        self._classes = [(rows, (RDF_TYPE, f"<{KGT}{name}>")) for rows, name in classes if rows]
+        self._by_label: dict[str, tuple[Pair, ...]] = {}
         self._language = language_of(part for column in annotated.table.columns for part in column.path)
         self.cells = CellShaper(annotated, names)
 
@@ -292,18 +299,7 @@ class TableShape:
     def _body_row(self, index: int, row: Row) -> Sequence[Block]:
         structure = self._table.structure
         pairs = [_ROW_TYPE]
-        if index in structure.groups:
-            pairs.append(_GROUP_TYPE)
-        if index in structure.totals:
-            pairs.append(_TOTAL_TYPE)
-        if index in structure.footnotes:
-            pairs.append(_FOOTNOTE_TYPE)
-        if index in structure.of_which:
-            pairs.append(_OF_WHICH_TYPE)
-        if index in structure.statistics:
-            pairs.append(_STATISTIC_TYPE)
-        if index in structure.changes:
-            pairs.append(_CHANGE_TYPE)
+        pairs += (pair for rows, pair in self._classes if index in rows)
         if index >= structure.body_start + LOOKED_AT and index not in structure.totals:
             pairs += self._class_by_label(row)
         pairs += ((TABLE, self.graph), (ROW, integer(index)))
@@ -325,12 +321,12 @@ class TableShape:
         column = self._table.structure.label_column
         label = row[column].strip() if column < len(row) else ""
         label = label or next((cell.strip() for cell in row if cell.strip()), "")
-        if label not in self._classes:
-            if len(self._classes) > _MOST_REMEMBERED:
-                self._classes.clear()
+        if label not in self._by_label:
+            if len(self._by_label) > _MOST_REMEMBERED:
+                self._by_label.clear()
             name = class_of_label(label, self._language)
-            self._classes[label] = () if name is None else ((RDF_TYPE, f"<{KGT}{name}>"),)
-        return self._classes[label]
+            self._by_label[label] = () if name is None else ((RDF_TYPE, f"<{KGT}{name}>"),)
+        return self._by_label[label]
 
     def _remember_label(self, label: str) -> tuple[Pair, ...]:
         if len(self._labels) > _MOST_REMEMBERED:

@@ -33,61 +33,12 @@ from kgtable.graph.table_decoder import (
     TableStatements,
     cell_content,
     is_plain_text,
+    rows_by_class,
     text_of,
 )
 from kgtable.graph.terms import KGT, XSD, CellAddress, Namespaces
-from kgtable.ontology.annotate import AnnotatedTable, annotate, styled
-from kgtable.ontology.mapping_rows import DATATYPES
 from kgtable.resources import read_shipped
-from kgtable.tables.column_profile import CellKind, ColumnStyle, type_cell
 from kgtable.tables.model import Position, Table
-
-COMPARED = 1_000
-"""Cells of a column that decide on its style."""
-
-_QUANTITY = "quantity"
-_MISSING = "missing"
-_TEXT = "string"
-
-
-def as_stored(decoded: DecodedTable) -> AnnotatedTable:
-    """A table read from a graph, annotated as it was when it was written there."""
-    annotated = annotate(decoded.table)
-    body = list(islice(decoded.rows, decoded.table.structure.body_start, None))
-    styles = tuple(_stored_style(style, column, body) for column, style in enumerate(annotated.styles))
-    predicates = decoded.frame.predicates or annotated.predicates
-    return replace(annotated, predicates=predicates, styles=styles)
-
-
-def _stored_style(style: ColumnStyle, column: int, rows: Sequence[TableRow]) -> ColumnStyle:
-    """The style under which the cells of a column are what the graph has of them."""
-    filled = ((row.cells[column], row) for row in rows if column < len(row.cells) and row.cells[column])
-    cells = [(text, _stored_kind(row, column)) for text, row in islice(filled, COMPARED)]
-
-    def unlike(style: ColumnStyle) -> int:
-        return sum(_typed_kind(text, style) != kind for text, kind in cells)
-
-    if not unlike(style):
-        return style
-    return min((style, *(styled(style, datatype) for datatype in DATATYPES)), key=unlike)
-
-
-def _stored_kind(row: TableRow, column: int) -> str:
-    if column in row.literals:
-        return row.literals[column].datatype.value.rpartition("#")[2]
-    return _QUANTITY if column in row.nodes else _TEXT
-
-
-def _typed_kind(text: str, style: ColumnStyle) -> str:
-    value = type_cell(text, style)
-    if value.kind is CellKind.NUMBER:
-        return _QUANTITY
-    if value.kind is CellKind.MISSING:
-        return _MISSING
-    if value.lexical is None or value.datatype is None:
-        return _TEXT
-    return value.datatype.rpartition(":")[2].rpartition("#")[2]
-
 
 AT_ONCE = 2_000
 """Nodes asked for by one query."""
@@ -125,10 +76,7 @@ class TableReader:
     """
 
     def __init__(
-        self,
-        store: TripleStore,
-        names: Namespaces,
-        columns: Callable[[str], ColumnSource | None] = lambda id: None,
+        self, store: TripleStore, names: Namespaces, columns: Callable[[str], ColumnSource | None] = lambda id: None
     ) -> None:
         """`columns` gives the body of a table column by column, where something beside the store holds it so.
 
@@ -177,42 +125,22 @@ class TableReader:
             return self._parts_of(id, rows).content()
         return self._statements(id).content()
 
-    def annotated(self, id: str) -> AnnotatedTable:
-        """The whole table with the predicates and styles that it was stored with."""
-        return as_stored(self._whole(id))
-
-    def beginning(self, id: str, rows: int = COMPARED) -> AnnotatedTable:
-        """The first rows of a table with the predicates and styles that it was stored with."""
-        frame = self.frame(id)
-        start = frame.table.structure.body_start
-        found = self.rows(id, range(start + rows))
-        last = max(found, default=-1) + 1
-        whole = tuple(found.get(row, TableRow(())) for row in range(last))
-        table = replace(frame.table, grid=replace(frame.table.grid, rows=tuple(row.cells for row in whole)))
-        return as_stored(DecodedTable(replace(frame, table=table), whole))
-
     def frame(self, id: str) -> TableFrame:
-        """The table without the rows of its body that are no groups; the whole one where it was read."""
+        """The table without the rows of its body that are not groups; the whole one where it was read."""
         whole = self._tables.get(id)
         if whole is not None:
             return whole.frame
         return self._keep(self._frames, id, _KEPT_FRAMES, lambda: self._read_frames([id])[id])
 
-    def marked_frame(self, id: str) -> Table:
-        """The table without the rows of its body that are no groups; which of them are totals and notes is known."""
-        table = self.frame(id).table
+    def marked_frame(self, id: str) -> TableFrame:
+        """The table without the rows of its body that are not groups; which of them are totals and notes is known."""
+        frame = self.frame(id)
         kinds: dict[str, set[int]] = defaultdict(set)
         for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
-        structure = replace(
-            table.structure,
-            totals=frozenset(kinds["TotalRow"]),
-            statistics=frozenset(kinds["StatisticRow"]),
-            changes=frozenset(kinds["ChangeRow"]),
-            of_which=frozenset(kinds["OfWhichRow"]),
-            footnotes=frozenset(kinds["FootnoteRow"]),
-        )
-        return replace(table, structure=structure)
+        known = {"groups": frame.table.structure.groups}  # which the query does not ask for
+        structure = replace(frame.table.structure, **(rows_by_class(kinds) | known))
+        return replace(frame, table=replace(frame.table, structure=structure))
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row of the grid, or None where the table has none there."""

@@ -189,8 +189,7 @@ def _read_only(directory: Path) -> Store:
         return Store.read_only(str(directory))
     except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
         raise GraphError(
-            f"{directory} cannot be opened as a store: {error}.",
-            hint="Give an RDF file or a store's directory.",
+            f"{directory} cannot be opened as a store: {error}.", hint="Give an RDF file or a store's directory."
         ) from error
 
 

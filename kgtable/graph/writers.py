@@ -248,11 +248,6 @@ class Format(StrEnum):
         """The registered media type."""
         return _MEDIA_TYPES[self]
 
-    @property
-    def has_graphs(self) -> bool:
-        """Whether named graphs can be told apart in this format."""
-        return self not in {Format.TURTLE, Format.NTRIPLES}
-
     @classmethod
     def of(cls, name: str) -> Format:
         """The format by its name, suffix or media type; raises `UsageError` for an unknown one."""

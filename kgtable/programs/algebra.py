@@ -395,7 +395,7 @@ class Limit(Rows):
     """The first `count` rows after `offset`; over a `Sort`, the extreme ones.
 
     With `ties`, which needs a `Sort` right below, also those equal to the last one by its keys. Rows
-    whose first sort key is missing are no candidates.
+    whose first sort key is missing are not candidates.
     """
 
     source: Rows

@@ -134,9 +134,6 @@ def spoken_value(datum: Datum) -> str:
         return text
     digits = re.search(r"\.(\d+)", text)
     said = spoken_number(
-        datum.number,
-        datum.unit,
-        power=SCALE_POWERS.get(datum.scale or "", 0),
-        decimals=len(digits[1]) if digits else 0,
+        datum.number, datum.unit, power=SCALE_POWERS.get(datum.scale or "", 0), decimals=len(digits[1]) if digits else 0
     )
     return said.replace(JOINT, " ")

@@ -276,7 +276,7 @@ class Executor:
                 return self._unpivot(node)
             case Unnest():
                 return self._unnest(node)
-        raise ProgramTypeError(f"{type(node).__name__} is no relation.")
+        raise ProgramTypeError(f"{type(node).__name__} is not a relation.")
 
     def _table(self, node: TableRows) -> Frame:
         if node.tables not in self._parts:
@@ -492,9 +492,7 @@ class Executor:
                 return constant_datum(node)
             case Arithmetic(operator, left, right):
                 return calculate_vectors(
-                    operator,
-                    self.expression(left, frame, sight, group),
-                    self.expression(right, frame, sight, group),
+                    operator, self.expression(left, frame, sight, group), self.expression(right, frame, sight, group)
                 )
             case Apply(function, operand, index):
                 value = self.expression(operand, frame, sight, group)
@@ -687,14 +685,14 @@ def constant_datum(node: Constant) -> Datum:
     if node.kind in (ValueKind.DATE, ValueKind.PERIOD):
         span = time_span(value)
         if span is None:
-            raise ProgramTypeError(f"{value!r} is no date or period.")
+            raise ProgramTypeError(f"{value!r} is not a date or period.")
         return time_datum(span)
     return Datum(node.kind, value)
 
 
 def _converted(value: Datum, unit: str) -> Datum:
     if value.number is None:
-        raise ProgramTypeError(f"{text_of(value)!r} is no quantity and cannot be converted.")
+        raise ProgramTypeError(f"{text_of(value)!r} is not a quantity and cannot be converted.")
     if not comparable(value.unit, unit):
         raise ProgramTypeError(f"{describe(value.unit)} cannot be converted to {describe(unit)}.")
     scale = value.scale if value.unit == unit else None

@@ -7,23 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.programs.algebra import (
-    ColumnRef,
-)
-from kgtable.programs.column_math import (
-    Mask,
-    Vector,
-)
+from kgtable.programs.algebra import ColumnRef
+from kgtable.programs.column_math import Mask, Vector
 from kgtable.programs.provenance import CellRole, Origin, Read, RowGroups, RowTrace
 from kgtable.programs.relation import ColumnData, Indices, distinct
-from kgtable.programs.scalars import (
-    Datum,
-    quantity,
-)
-from kgtable.programs.types import (
-    Scope,
-    SourceColumn,
-)
+from kgtable.programs.scalars import Datum, quantity
+from kgtable.programs.types import Scope, SourceColumn
 
 
 @dataclass

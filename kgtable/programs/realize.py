@@ -172,6 +172,7 @@ class _Words:
         return f"{words} ({', '.join(told)})" if told else words
 
     def _which(self, node: Rows) -> str:
+        """Which rows, without their number, which only the outermost rows tell."""
         match node:
             case TableRows(tables):
                 return f" of {' and '.join(tables)}" if self._several else ""
@@ -181,38 +182,34 @@ class _Words:
                     conditions.insert(0, source.condition)
                     source = source.source
                 words = " and ".join(self._inner(part) for part in conditions)
-                return f"{self._unsized(source)} where {words}"
+                return f"{self._which(source)} where {words}"
             case Limit(Sort(source, keys), count, offset, ties):
-                return f"{self._unsized(source)} {self._extreme(keys, count, offset, ties)}"
+                return f"{self._which(source)} {self._extreme(keys, count, offset, ties)}"
             case Limit(source, count, offset, _):
                 first = "first row" if count == 1 else f"first {count} rows"
-                return f"{self._unsized(source)}, {first}" + (f" after {offset}" if offset else "")
+                return f"{self._which(source)}, {first}" + (f" after {offset}" if offset else "")
             case Sort(source, keys):
-                return f"{self._unsized(source)}, sorted by {self._keys(keys)}"
+                return f"{self._which(source)}, sorted by {self._keys(keys)}"
             case Join(left, right, on, similarity):
                 like = "resembles" if similarity else "is"
                 pairs = " and ".join(
                     f"{self.expression(pair.left)} {like} {self.expression(pair.right)}" for pair in on
                 )
-                return f"{self._unsized(left)} joined with those{self._unsized(right)} by {pairs}"
+                return f"{self._which(left)} joined with those{self._which(right)} by {pairs}"
             case Neighbours(source, condition, offset):
                 where = "after" if offset > 0 else "before"
                 steps = f"{abs(offset)} rows " if abs(offset) > 1 else "right "
-                return f"{self._unsized(source)} {steps}{where} that where {self.expression(condition)}"
+                return f"{self._which(source)} {steps}{where} that where {self.expression(condition)}"
             case Unpivot(source, columns, _, _):
                 names = ", ".join(self.expression(column) for column in columns)
-                return f"{self._unsized(source)}, column by column ({names})"
+                return f"{self._which(source)}, column by column ({names})"
             case Unnest(source, column, _):
-                return f"{self._unsized(source)}, by each item of {self.expression(column)}"
+                return f"{self._which(source)}, by each item of {self.expression(column)}"
             case GroupBy(source, keys, _):
-                return (f" for each {self._outputs(keys)}" if keys else "") + self._unsized(source)
+                return (f" for each {self._outputs(keys)}" if keys else "") + self._which(source)
             case Project(source, _, _):
-                return self._unsized(source)
+                return self._which(source)
         return f" of ({self.rows(node)})"
-
-    def _unsized(self, node: Rows) -> str:
-        """Which rows, without their number, which only the outermost rows tell."""
-        return self._which(node)
 
     def _extreme(self, keys: tuple[SortKey, ...], count: int, offset: int, ties: bool) -> str:
         word = "highest" if keys[0].descending else "lowest"

@@ -2,36 +2,34 @@
 
 A `Relation` holds the body rows of one table, or of several that are parts of one. Each row is of a
 kind (`MemberKind`): totals, "of which" lines, notes, headings and aggregates among members ("World")
-are no members, and stay out unless they are asked for. Columns are typed when first used. A column's
+are not members, and stay out unless they are asked for. Columns are typed when first used. A column's
 cells are stored as codes into its different values, so that work on values is done once for each
-different value and work on rows is done on arrays; a million rows are no obstacle.
+different value and work on rows is done on arrays.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
+from kgtable.graph.table_content import CellContent
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.dimensions import ROUNDED
-from kgtable.programs.scalars import (
-    Datum,
-    normal,
-)
+from kgtable.programs.scalars import Datum, normal
 from kgtable.tables.model import Meaning, Position, Role, Table
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
+StoredColumn: TypeAlias = tuple[Codes, Sequence[CellContent]]
+"""For each row the number of its cell among the different ones that the graph holds; -1 for a blank one."""
 
 SAMPLED = 2_000
 """How many cells of a column decide on its kind and role."""
@@ -62,29 +60,13 @@ NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
 """Roles whose values name or number rows and are not quantities, even where they are figures."""
 
 
-@dataclass(frozen=True, slots=True)
-class Integers:
-    """Numbers of one unit as integers times 10**exponent; only those where `valid` count."""
-
-    mantissas: npt.NDArray[np.int64]
-    exponent: int
-    valid: npt.NDArray[np.bool_]
-    unit: str | None
-    scale: str | None
-
-    def largest(self) -> int:
-        """The largest magnitude among the mantissas."""
-        return int(np.abs(self.mantissas).max(initial=0))
-
-
 class ColumnData:
     """The values of a column: for each row a code into its different values, -1 where it is missing."""
 
-    __slots__ = ("_integers", "codes", "values")
+    __slots__ = ("codes", "values")
 
-    def __init__(self, codes: Codes, values: Sequence[Datum], integers: Integers | None = None) -> None:
+    def __init__(self, codes: Codes, values: Sequence[Datum]) -> None:
         self.codes, self.values = codes, values
-        self._integers: Integers | bool | None = integers if integers is not None else False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -95,31 +77,12 @@ class ColumnData:
 
     def take(self, rows: Indices) -> ColumnData:
         """The values of some rows."""
-        integers = self._integers
-        if isinstance(integers, Integers):
-            integers = Integers(
-                integers.mantissas[rows],
-                integers.exponent,
-                integers.valid[rows],
-                integers.unit,
-                integers.scale,
-            )
-            return ColumnData(self.codes[rows], self.values, integers)
         return ColumnData(self.codes[rows], self.values)
 
     def used(self) -> list[int]:
         """The codes that occur, sorted."""
         found: list[int] = distinct(self.codes).tolist()
         return found[1:] if found and found[0] < 0 else found
-
-    def integers(self) -> Integers | None:
-        """The values as integers of one exponent, where all that are no missing ones are numbers of one
-        unit and fit; else None."""
-        if isinstance(self.values, Quotients):
-            return None
-        if isinstance(self._integers, bool):
-            self._integers = _integers(self)
-        return self._integers
 
     @classmethod
     def of(cls, values: Iterable[Datum | None]) -> ColumnData:
@@ -132,28 +95,6 @@ class ColumnData:
         seen: dict[Datum, int] = {}
         codes = [-1 if value is None else seen.setdefault(value, len(seen)) for value in values]
         return cls(np.array(codes, dtype=np.int32), list(seen))
-
-
-class Quotients(Sequence[Datum]):
-    """Quotients of integers, ``above[i] / below[i] * 10**shift``, each made a value when it is looked at."""
-
-    def __init__(
-        self,
-        above: npt.NDArray[np.int64],
-        below: npt.NDArray[np.int64],
-        shift: int,
-        unit: str | None,
-        scale: str | None,
-    ) -> None:
-        self.above, self.below, self.shift = above, below, shift
-        self.unit, self.scale = unit, scale
-
-    def __len__(self) -> int:
-        return len(self.above)
-
-    def __getitem__(self, index: int) -> Datum:  # type: ignore[override]
-        quotient = ROUNDED.divide(Decimal(int(self.above[index])), Decimal(int(self.below[index])))
-        return Datum(ValueKind.QUANTITY, quotient.scaleb(self.shift, ROUNDED), self.unit, self.scale)
 
 
 def distinct(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -215,10 +156,6 @@ class RelationColumn:
 
     def _tally(self, part: Callable[[Datum], str | None]) -> tuple[str | None, ...]:
         data = self._relation.data(self.index).take(self._relation.select(RowChoice.MEMBERS))
-        integers = data.integers()
-        if integers is not None:
-            first = next((data.values[code] for code in data.codes[:SAMPLED].tolist() if code >= 0), None)
-            return () if first is None else (part(first),)
         counts: dict[str | None, int] = {}
         codes, sizes = np.unique(data.codes, return_counts=True)
         for code, size in zip(codes.tolist(), sizes.tolist(), strict=True):
@@ -243,16 +180,18 @@ class Relation:
         grid_rows: Indices,
         kinds: npt.NDArray[np.int8],
         make: Callable[[int], tuple[ColumnData, ValueKind, Meaning]],
-        read: Callable[[int], list[str]],
+        stored: Callable[[int], StoredColumn],
     ) -> None:
         self.tables = tuple(tables)
         self.columns = tuple(RelationColumn(self, index, path) for index, path in enumerate(columns))
         self._parts, self._grid_rows, self.kinds = parts, grid_rows, kinds
-        self._make, self._read = make, cache(read)
+        self._make, self.stored = make, cache(stored)
         self._made: dict[int, tuple[ColumnData, ValueKind, Meaning]] = {}
         self._pseudo: dict[str, ColumnData] = {}
         self.kept: dict[type, Any] = {}
         """What others make of the relation and keep for as long as it lives, by its type."""
+        self.predicates: tuple[str, ...] = ()
+        """The IRIs of the table's columns in its graph."""
         self.blank: tuple[int, ...] = ()
         """Grid rows of the body without cells, where they are not among the rows."""
 
@@ -329,10 +268,6 @@ class Relation:
         place = merged_cells(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
-    def texts(self, column: int) -> list[str]:
-        """The texts of a column as they are printed, of rows of all kinds."""
-        return self._read(column)
-
     @property
     def parts(self) -> Indices:
         """Of each row the number of its table among `tables`."""
@@ -340,7 +275,8 @@ class Relation:
 
     def text(self, row: int, column: int) -> str:
         """The text of the cell that holds a row's value, with single spaces; "" for a blank one."""
-        return " ".join(self._read(column)[row].split())
+        codes, cells = self.stored(column)
+        return " ".join(cells[codes[row]].text.split()) if codes[row] >= 0 else ""
 
     def table_of(self, row: int) -> Table:
         """The table that a row is in."""
@@ -432,6 +368,14 @@ class Relation:
                 codes.append(mapped[data.codes])
             return ColumnData(np.concatenate(codes), list(seen)), *first.typing(column)
 
+        def stored(column: int) -> StoredColumn:
+            codes: list[Codes] = []
+            cells: list[CellContent] = []
+            for numbers, contents in (relation.stored(column) for relation in relations):
+                codes.append(np.where(numbers >= 0, numbers + len(cells), -1).astype(np.int32))
+                cells += contents
+            return np.concatenate(codes), cells
+
         starts = np.cumsum([0, *(len(relation.tables) for relation in relations)])
         return cls(
             [table for relation in relations for table in relation.tables],
@@ -440,7 +384,7 @@ class Relation:
             np.concatenate([relation._grid_rows for relation in relations]),
             np.concatenate([relation.kinds for relation in relations]),
             make,
-            lambda column: [text for relation in relations for text in relation._read(column)],
+            stored,
         )
 
 
@@ -457,7 +401,7 @@ class _NarrowRelation(Relation):
             whole._grid_rows,
             whole.kinds,
             lambda column: whole._typed(self._kept[column]),
-            lambda column: whole._read(self._kept[column]),
+            lambda column: whole.stored(self._kept[column]),
         )
 
     def in_table(self, column: int) -> int:
@@ -489,31 +433,3 @@ def merged_cells(table: Table) -> dict[Position, Position]:
 def _loose(name: str) -> str:
     """A header without case and signs; the header itself where nothing else is left."""
     return _SPACES.sub(" ", normal(name)).strip() or normal(name)
-
-
-def _integers(data: ColumnData) -> Integers | None:
-    """The column's numbers as integers of the smallest exponent, if they have one unit and fit in 62 bits."""
-    used = data.used()
-    exponent, unit, scale = 0, None, None
-    for place, code in enumerate(used):
-        datum = data.values[code]
-        value = datum.value
-        if not isinstance(value, Decimal) or datum.kind is not ValueKind.QUANTITY:
-            return None
-        if place == 0:
-            unit, scale = datum.unit, datum.scale
-        elif datum.unit != unit:
-            return None
-        elif datum.scale != scale:
-            scale = None
-        exponent = min(exponent, int(value.as_tuple().exponent))
-    mantissas = np.zeros(max(used, default=-1) + 2, dtype=np.int64)
-    if exponent < -18:
-        return None
-    for code in used:
-        whole = int(data.values[code].value.scaleb(-exponent))  # type: ignore[union-attr]
-        if abs(whole) >= 2**62:
-            return None
-        mantissas[code] = whole
-    valid = data.codes >= 0
-    return Integers(mantissas[data.codes], exponent, valid, unit, scale)

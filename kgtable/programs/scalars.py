@@ -384,7 +384,7 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The members of a list that a cell prints; the whole text where it is no list.
+    """The members of a list that a cell prints; the whole text where it is not a list.
 
     >>> items("Paris, Lyon and Nice"), items("Windows; Mac")
     (('Paris', 'Lyon', 'Nice'), ('Windows', 'Mac'))
@@ -438,11 +438,6 @@ def number_in_unit(datum: Datum, unit: str | None) -> Decimal | None:
     return convert(datum.number, datum.unit, unit)
 
 
-def common_scale(left: str | None, right: str | None) -> str | None:
-    """The scale of a sum of numbers printed in these."""
-    return left if left == right else None
-
-
 def _calculate(sign: Operator, left: Datum, right: Datum, a: Decimal, b: Decimal) -> Datum:
     kind = ValueKind.QUANTITY
     if sign in (Operator.ADD, Operator.SUBTRACT):
@@ -451,7 +446,7 @@ def _calculate(sign: Operator, left: Datum, right: Datum, a: Decimal, b: Decimal
         value = EXACT.add(first, second) if sign is Operator.ADD else EXACT.subtract(first, second)
         if ValueKind.DURATION in (left.kind, right.kind) and unit == "SEC":
             kind = ValueKind.DURATION
-        return Datum(kind, checked(value), unit, common_scale(left.scale, right.scale))
+        return Datum(kind, checked(value), unit, left.scale if left.scale == right.scale else None)
     if sign is Operator.POWER:
         return _power(left, a, b, right)
     if sign is Operator.MULTIPLY:
@@ -490,13 +485,9 @@ def _power(left: Datum, a: Decimal, b: Decimal, right: Datum) -> Datum:
     elif a < 0:
         raise EvaluationError("A root of a negative number has no value.")
     else:
-        value = Decimal(0) if not a else _root(a, b)
+        value = Decimal(0) if not a else ROUNDED.power(a, b)
     factors = {name: power * int(b) for name, power in factors_of(left.unit)}
     return Datum(ValueKind.QUANTITY, checked(value), unit_of(factors) if factors else left.unit)
-
-
-def _root(a: Decimal, b: Decimal) -> Decimal:
-    return ROUNDED.power(a, b)
 
 
 def _calculate_time(sign: Operator, left: Datum, right: Datum) -> Datum:

@@ -132,7 +132,7 @@ def operators() -> dict[str, tuple[str, ...]]:
 def parse_program(source: str | Mapping[str, Any]) -> Program:
     """Read a program from JSON text or from what JSON text was decoded to.
 
-    Raises `ProgramSyntaxError`, with the place as `path`, for anything that is no program.
+    Raises `ProgramSyntaxError`, with the place as `path`, for anything that is not a program.
     """
     if isinstance(source, str):
         if len(source) > LONGEST_JSON:
@@ -142,7 +142,7 @@ def parse_program(source: str | Mapping[str, Any]) -> Program:
         except RecursionError as error:
             raise ProgramSyntaxError("The program nests too deep.") from error
         except ValueError as error:
-            raise ProgramSyntaxError(f"The program is no JSON: {error}.") from error
+            raise ProgramSyntaxError(f"The program is not JSON: {error}.") from error
     else:
         decoded = dict(source)
     return Program(_Reader().node(decoded, "root", 1))
@@ -277,8 +277,7 @@ class _Reader:
         if not isinstance(data, Mapping) or set(data) != {"left", "right"}:
             raise ProgramSyntaxError("A pair of keys has 'left' and 'right'.", path=path)
         return KeyPair(
-            self.expression(data["left"], f"{path}.left", depth),
-            self.expression(data["right"], f"{path}.right", depth),
+            self.expression(data["left"], f"{path}.left", depth), self.expression(data["right"], f"{path}.right", depth)
         )
 
     def column(self, data: Any, path: str, depth: int) -> ColumnRef:
@@ -429,7 +428,7 @@ def _number(data: Any, path: str) -> Decimal:
     except (InvalidOperation, ValueError):
         found = Decimal("NaN")
     if not found.is_finite() or (found and abs(found.adjusted()) > 400):
-        raise ProgramSyntaxError(f"{str(data)[:40]!r} is no number that can be calculated with.", path=path)
+        raise ProgramSyntaxError(f"{str(data)[:40]!r} is not a number that can be calculated with.", path=path)
     return found
 
 
@@ -481,7 +480,7 @@ def _kind(data: Any) -> str:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def program_schema() -> dict[str, Any]:
@@ -503,10 +502,7 @@ def program_schema() -> dict[str, Any]:
             {
                 "value": {"type": ["string", "number", "boolean"]},
                 "type": {"enum": _members(ValueKind)},
-                "unit": {
-                    "type": "string",
-                    "description": "QUDT local name, such as CCY_EUR, KiloGM, PERCENT",
-                },
+                "unit": {"type": "string", "description": "QUDT local name, such as CCY_EUR, KiloGM, PERCENT"},
                 "scale": {"enum": list(SCALES)},
             },
             ["value"],
@@ -562,9 +558,4 @@ def _node_schema(kind: type[Any], op: dict[str, Any], field: str) -> dict[str, A
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

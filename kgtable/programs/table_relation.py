@@ -6,17 +6,24 @@ table was converted (`kgtable.ontology.meaning`); of texts, those that are perio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from kgtable.graph.table_content import CellContent, ColumnSource
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, quantity_of
-from kgtable.graph.terms import XSD
+from kgtable.graph.table_decoder import DecodedTable, TableFrame, quantity_of
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.relation import NAMING, SAMPLED, ColumnData, MemberKind, Relation, merged_cells
+from kgtable.programs.relation import (
+    NAMING,
+    SAMPLED,
+    ColumnData,
+    Indices,
+    MemberKind,
+    Relation,
+    StoredColumn,
+    merged_cells,
+)
 from kgtable.programs.scalars import Datum, month_day, span_seconds, time_datum, time_span
 from kgtable.tables.model import Meaning, Role, Structure, Table
 from kgtable.values.numbers import MISSING_MARKERS
@@ -26,14 +33,6 @@ LONG = 10_000
 """Body rows from which a table is read column by column, where that can be done."""
 
 _UNKNOWN = Meaning(Role.TEXT)
-
-
-class _Cell(NamedTuple):
-    """A cell as the graph has it: its text, the lexical form of a typed literal, or its number."""
-
-    text: str
-    lexical: str | None = None
-    number: CellQuantity | None = None
 
 
 def relation_of(decoded: DecodedTable) -> Relation:
@@ -46,25 +45,27 @@ def relation_of(decoded: DecodedTable) -> Relation:
     kinds = _kinds(table.structure, grid_rows, blank, lambda row: decoded.rows[row].cells)
     merged = merged_cells(table) if table.grid.merged else {}
 
-    def cells(column: int) -> Iterator[_Cell]:
+    def stored(column: int) -> StoredColumn:
+        seen: dict[Hashable, int] = {}
+        codes: list[int] = []
+        cells: list[CellContent] = []
         for index in grid_rows.tolist():
             top, left = merged.get((index, column), (index, column))
             row = decoded.rows[top]
-            if left >= len(row.cells):
-                yield _Cell("")
+            if left >= len(row.cells) or not row.cells[left]:
+                codes.append(-1)
                 continue
-            literal = row.literals.get(left)
-            typed = literal is not None and literal.datatype.value.startswith(XSD)
-            yield _Cell(row.cells[left], literal.value if literal and typed else None, row.quantities.get(left))
+            text, number, literal = row.cells[left], row.quantities.get(left), row.literals.get(left)
+            key: Hashable = text if literal is None else (text, literal.value)
+            if number is not None:
+                key = text, number.value, number.unit, number.scale
+            code = seen.setdefault(key, len(cells))
+            codes.append(code)
+            if code == len(cells):
+                cells.append(row.content(left))
+        return np.array(codes, dtype=np.int32), cells
 
-    def read(column: int) -> tuple[ColumnData, ValueKind, Meaning]:
-        meaning = table.columns[column].meaning or _UNKNOWN
-        seen: dict[Hashable, int] = {}
-        values: list[Datum] = []
-        found = [_code(cell, meaning.role, seen, values) for cell in cells(column)]
-        return _typed(np.array(found, dtype=np.int32), values, meaning, kinds)
-
-    return _relation(table, grid_rows, kinds, read, lambda column: [cell.text for cell in cells(column)])
+    return _relation(decoded.frame, grid_rows, kinds, stored)
 
 
 def is_plain(frame: Table) -> bool:
@@ -74,7 +75,7 @@ def is_plain(frame: Table) -> bool:
     return not (structure.groups or structure.parents or merged)
 
 
-def long_relation(frame: Table, source: ColumnSource, blank: Sequence[int] = ()) -> Relation:
+def long_relation(frame: TableFrame, source: ColumnSource) -> Relation:
     """The body of a long table as a relation, read column by column from an index in place of the graph.
 
     A table of a million rows has ten million statements; of a column, what a program needs are its different cells,
@@ -83,54 +84,34 @@ def long_relation(frame: Table, source: ColumnSource, blank: Sequence[int] = ())
     Args:
         frame: the table, of which only the rows above the body need be there; `is_plain` holds of it.
         source: its columns.
-        blank: the rows of the body without cells.
     """
-    known: dict[int, tuple[npt.NDArray[np.int32], Sequence[CellContent]]] = {}
-
-    def column_of(index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        if index not in known:
-            known[index] = source.column(index)
-        return known[index]
-
-    kinds = _kinds(frame.structure, source.rows, np.zeros(len(source.rows), dtype=np.bool_), None)
-
-    def read(column: int) -> tuple[ColumnData, ValueKind, Meaning]:
-        meaning = frame.columns[column].meaning or _UNKNOWN
-        codes, contents = column_of(column)
-        seen: dict[Hashable, int] = {}
-        values: list[Datum] = []
-        numbers = [
-            _code(
-                _Cell(cell.text, cell.value if cell.unit is None else None, quantity_of(cell)),
-                meaning.role,
-                seen,
-                values,
-            )
-            for cell in contents
-        ]
-        empty = _code(_Cell(""), meaning.role, seen, values)
-        return _typed(np.array([*numbers, empty], dtype=np.int32)[codes], values, meaning, kinds)
-
-    def texts(column: int) -> list[str]:
-        codes, contents = column_of(column)
-        printed = np.array([*(cell.text for cell in contents), ""], dtype=object)
-        found: list[str] = printed[codes].tolist()
-        return found
-
-    relation = _relation(frame, source.rows, kinds, read, texts)
-    relation.blank = tuple(blank)
+    structure = frame.table.structure
+    kinds = _kinds(structure, source.rows, np.zeros(len(source.rows), dtype=np.bool_), None)
+    relation = _relation(frame, source.rows, kinds, source.column)
+    if frame.body_rows > len(source.rows):
+        body = range(structure.body_start, structure.body_start + frame.body_rows)
+        relation.blank = tuple(sorted({*body}.difference(source.rows.tolist())))
     return relation
 
 
 def _relation(
-    table: Table,
-    grid_rows: npt.NDArray[np.int64],
-    kinds: npt.NDArray[np.int8],
-    read: Callable[[int], tuple[ColumnData, ValueKind, Meaning]],
-    texts: Callable[[int], list[str]],
+    frame: TableFrame, grid_rows: Indices, kinds: npt.NDArray[np.int8], stored: Callable[[int], StoredColumn]
 ) -> Relation:
+    table = frame.table
+
+    def make(column: int) -> tuple[ColumnData, ValueKind, Meaning]:
+        meaning = table.columns[column].meaning or _UNKNOWN
+        codes, cells = relation.stored(column)
+        seen: dict[Hashable, int] = {}
+        values: list[Datum] = []
+        numbers = [_code(cell, meaning.role, seen, values) for cell in cells]
+        return _typed(np.array([*numbers, -1], dtype=np.int32)[codes], values, meaning, kinds)
+
     paths = [column.path for column in table.columns]
-    return Relation([table], paths, np.zeros(len(grid_rows), dtype=np.int64), grid_rows, kinds, read, texts)
+    parts = np.zeros(len(grid_rows), dtype=np.int64)
+    relation = Relation([table], paths, parts, grid_rows, kinds, make, stored)
+    relation.predicates = frame.predicates
+    return relation
 
 
 def _kinds(
@@ -158,10 +139,9 @@ def _has_figures(cells: Sequence[str], label_column: int) -> bool:
     return any(any(map(str.isdigit, text)) for column, text in enumerate(cells) if column != label_column)
 
 
-def _code(cell: _Cell, role: Role, seen: dict[Hashable, int], values: list[Datum]) -> int:
+def _code(cell: CellContent, role: Role, seen: dict[Hashable, int], values: list[Datum]) -> int:
     """The number of a cell's value among the different `values`, -1 for a missing one."""
-    number = cell.number
-    key = cell.text if number is None else (cell.text, number.value, number.unit, number.scale)
+    key = cell.text, cell.value, cell.unit, cell.scale, cell.upper
     code = seen.get(key)
     if code is None:
         datum = _datum(cell, role)
@@ -173,10 +153,10 @@ def _code(cell: _Cell, role: Role, seen: dict[Hashable, int], values: list[Datum
     return code
 
 
-def _datum(cell: _Cell, role: Role) -> Datum | None:
+def _datum(cell: CellContent, role: Role) -> Datum | None:
     """The value of a cell; None for a blank one and a missing marker. A blank flag says *no*."""
     plain = "\n".join(filter(None, (" ".join(line.split()) for line in cell.text.splitlines())))
-    number, lexical = cell.number, cell.lexical
+    number, lexical = quantity_of(cell), None if cell.is_quantity else cell.value
     if not plain:
         return None
     if role in NAMING:

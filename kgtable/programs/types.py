@@ -3,7 +3,7 @@
 `check` goes through a program with the relations it reads and refuses, before anything is executed:
 unknown tables and columns, sums and averages of identifiers, ranks, years and texts, extremes of
 identifiers, units that do not convert into each other (also currencies), aggregates without a group,
-conditions that are no conditions. Where the meaning hangs on single cells (the units within a column
+conditions that are not conditions. Where the meaning hangs on single cells (the units within a column
 of mixed ones, once rows are filtered), the executor decides by the same rules.
 """
 
@@ -14,13 +14,7 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz, process
 
-from kgtable.errors import (
-    ProgramError,
-    ProgramTypeError,
-    UnitMismatchError,
-    UnknownColumnError,
-    UnknownTableError,
-)
+from kgtable.errors import ProgramError, ProgramTypeError, UnitMismatchError, UnknownColumnError, UnknownTableError
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -59,15 +53,7 @@ from kgtable.programs.algebra import (
     ValueKind,
     children,
 )
-from kgtable.programs.dimensions import (
-    COUNTS,
-    NO_UNIT,
-    comparable,
-    describe,
-    dimension_of,
-    is_known,
-    multiply_units,
-)
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable, describe, dimension_of, is_known, multiply_units
 from kgtable.programs.relation import NAMING, Relation
 from kgtable.programs.scalars import SCALES, normal, time_span
 from kgtable.tables.model import MeasureKind, Role
@@ -307,7 +293,7 @@ class _Checker:
                 scope = self.rows(source, f"{path}.source")
                 self.expression(column, scope, f"{path}.column", False)
                 return Scope(scope.sources, (name, *scope.names), (Type(ValueKind.TEXT), *scope.types))
-        raise ProgramTypeError(f"{type(node).__name__} is no relation.")
+        raise ProgramTypeError(f"{type(node).__name__} is not a relation.")
 
     def _join(self, node: Join, path: str) -> Scope:
         left, right = self.rows(node.left, f"{path}.left"), self.rows(node.right, f"{path}.right")
@@ -333,7 +319,7 @@ class _Checker:
         """Check an expression that must be a truth value."""
         found = self.expression(node, scope, path, False)
         if found.kind not in (ValueKind.TRUTH, None):
-            raise ProgramTypeError("The condition is no condition, but a value.", path=path)
+            raise ProgramTypeError("The condition is a value, not a condition.", path=path)
 
     def expression(self, node: Expression, scope: Scope, path: str, grouped: bool) -> Type:
         """The type of an expression; `grouped` where aggregates of a group may stand."""
@@ -392,7 +378,7 @@ class _Checker:
                 return self.expression(value, self.rows(rows, f"{path}.rows"), f"{path}.value", False)
             case Aggregate():
                 return self._aggregate(node, scope, path, grouped)
-        raise ProgramTypeError(f"{type(node).__name__} is no expression.")
+        raise ProgramTypeError(f"{type(node).__name__} is not an expression.")
 
     def _constant(self, node: Constant) -> Type:
         if node.unit is not None and not is_known(node.unit):
@@ -400,7 +386,7 @@ class _Checker:
         if node.scale is not None and node.scale not in SCALES:
             raise ProgramTypeError(f"There is no scale {node.scale!r}.", hint=f"Use one of {', '.join(SCALES)}.")
         if node.kind in TIMES and time_span(str(node.value)) is None:
-            raise ProgramTypeError(f"{node.value!r} is no date or period.")
+            raise ProgramTypeError(f"{node.value!r} is not a date or period.")
         units = frozenset({node.unit}) if node.kind in NUMBERS else frozenset[str | None]()
         if node.kind is ValueKind.DURATION:
             units = frozenset({"SEC"})
@@ -423,13 +409,9 @@ class _Checker:
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
             self._ranked(found, "compared by size in", path)
             return found
-        return self._added(found, function, self._narrowed(node.rows))
+        return self._added(found, function, whole=isinstance(node.rows, TableRows))
 
-    def _narrowed(self, rows: Rows | None) -> bool:
-        """Whether a filter may leave only some of the units of a column."""
-        return not isinstance(rows, TableRows)
-
-    def _added(self, found: Type, function: AggregateFunction, narrowed: bool) -> Type:
+    def _added(self, found: Type, function: AggregateFunction, *, whole: bool) -> Type:
         word = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "average"}.get(function, "median")
         name = f" {found.name!r}" if found.name else ""
         if found.role in NAMING or found.kind is ValueKind.ENTITY:
@@ -444,7 +426,7 @@ class _Checker:
             raise ProgramTypeError(f"The column{name} holds dates; {_a(word)} of dates has no meaning.")
         if found.kind in (ValueKind.TEXT, ValueKind.TRUTH):
             raise ProgramTypeError(f"The column{name} holds no numbers to take the {word} of.")
-        if not narrowed:
+        if whole:  # a filter may leave only some of the units
             check_one_dimension(found.units, f"The column{name}", word)
         return replace(found, bare=False)
 
@@ -502,7 +484,7 @@ class _Checker:
         for side in (left, right):
             if side.role in NAMING or side.kind is ValueKind.ENTITY:
                 raise ProgramTypeError(
-                    f"Identifiers and ranks are no quantities{_named_column(side)}.",
+                    f"Identifiers and ranks are not quantities{_named_column(side)}.",
                     hint="The function 'number' takes them as numbers on purpose.",
                 )
             if side.kind in (ValueKind.TEXT, ValueKind.TRUTH):

@@ -73,7 +73,7 @@ SAMPLED_TEXTS = 500
 
 @dataclass(frozen=True)
 class ColumnStyle:
-    """How the cells of one column are to be read. `cache` remembers typed cells and is no part of it.
+    """How the cells of one column are to be read. `cache` remembers typed cells and is not a part of it.
 
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
@@ -329,7 +329,7 @@ def with_seconds(text: str, hours_first: bool) -> str:
 
 
 def _has_durations(name: str, texts: Iterable[str]) -> bool:
-    """Whether the texts are spans of time, of which at least one is no mere number with a unit.
+    """Whether the texts are spans of time, of which at least one is more than a number with a unit.
 
     Figures with a single colon are so only in a column called by a word for time: they may be scores.
     """
@@ -673,7 +673,7 @@ def has_simple_numbers(style: ColumnStyle) -> bool:
 
 
 def type_unlike_simple(text: str, style: ColumnStyle) -> CellValue:
-    """As `type_cell`, for a text that is no simple number in a column of simple numbers, without a memory."""
+    """As `type_cell`, for a text that is not a simple number in a column of simple numbers, without a memory."""
     return _type_other(text, style, parse_elaborate)
 
 

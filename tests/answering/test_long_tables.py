@@ -73,7 +73,9 @@ def test_a_relation_read_by_column_is_the_one_of_the_whole_table(
     assert len(set(found.kinds.tolist())) == 3
     for column in range(len(whole.columns)):
         assert found.typing(column) == whole.typing(column)
-        assert found.texts(column) == whole.texts(column)
+        assert [found.text(row, column) for row in range(len(found))] == [
+            whole.text(row, column) for row in range(len(whole))
+        ]
         assert _values(found, column) == _values(whole, column)
     for row in (0, 7, 400):
         assert found.position(row, 1) == whole.position(row, 1)

@@ -162,7 +162,7 @@ def test_numbers_of_many_digits_are_told(kg: kgtable.KnowledgeGraph) -> None:
         (of("sum", "Moons", "planet"), UnknownTableError, "root.rows", "Near are: 'planets'"),
         (of("sum", "Mons", "planets"), UnknownColumnError, "root.argument", "'Moons'"),
         ({"op": "summ"}, ProgramSyntaxError, "root", "Near are: sum"),
-        ("{", ProgramSyntaxError, "", "no JSON"),
+        ("{", ProgramSyntaxError, "", "not JSON"),
         (of("sum", "Planet", "planets"), ProgramTypeError, "root", "holds no numbers"),
         (calc("divide", 1, 0), EvaluationError, "root", "divides by zero"),
         (calc("add", 1, calc("divide", 1, 0)), EvaluationError, "root.right", "divides by zero"),

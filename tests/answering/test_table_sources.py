@@ -8,7 +8,7 @@ import pytest
 from kgtable import api
 from kgtable.answering.evidence import CellQuantity, Evidence
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import quantities_of
+from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -99,13 +99,13 @@ MONEY = make_table(
 
 
 def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
-    assert quantities_of(MONEY) == {
+    assert decode_in_memory(MONEY).quantities == {
         (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T", period="2019"),
         (1, 2): CellQuantity(Decimal(5), "PERCENT", None),
     }
     given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
     assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
-    assert MemoryTables([MONEY]).quantities("money") == quantities_of(MONEY)
+    assert MemoryTables([MONEY]).quantities("money") == decode_in_memory(MONEY).quantities
 
 
 def test_cells_are_cited_in_the_namespace_given() -> None:

@@ -34,13 +34,7 @@ SOUND = (
 )
 
 FAULTS = {
-    "kgt:width 2": [
-        "kgt:width 2, 3",
-        'kgt:width "2"',
-        "kgt:width -1",
-        'kgt:width "x"^^xsd:integer',
-        "kgt:width 2.0",
-    ],
+    "kgt:width 2": ["kgt:width 2, 3", 'kgt:width "2"', "kgt:width -1", 'kgt:width "x"^^xsd:integer', "kgt:width 2.0"],
     'kgt:source "in/t.csv" ;': ["", 'kgt:source "in/t.csv", "other" ;'],
     "kgt:headerRow 0": ["kgt:headerRow -1", "kgt:headerRow 0, -2"],
     "kgt:predicate ex:hasName": ['kgt:predicate "hasName"', "kgt:predicate ex:hasName, ex:hasOther"],

@@ -102,10 +102,7 @@ def test_what_is_not_known_is_not_said() -> None:
 def test_ranges_have_bounds_instead_of_a_value() -> None:
     found = said("1–2", Quantity(Decimal(1), "KiloGM", upper=Decimal(2)))
     assert "numericValue" not in found
-    assert (found["lowerBound"], found["upperBound"]) == (
-        [f'"1.0"^^<{XSD}decimal>'],
-        [f'"2.0"^^<{XSD}decimal>'],
-    )
+    assert (found["lowerBound"], found["upperBound"]) == ([f'"1.0"^^<{XSD}decimal>'], [f'"2.0"^^<{XSD}decimal>'])
 
 
 @given(st.decimals(-(10**30), 10**30), st.text(min_size=1, max_size=9))

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable import api
-from kgtable.building.export import (
-    csv_text,
-    safe_file_name,
-    to_dataset,
-    write_csv,
-    write_csv_folder,
-    write_rdf,
-)
+from kgtable.building.export import csv_text, safe_file_name, to_dataset, write_csv, write_csv_folder, write_rdf
 from kgtable.building.load import fill_store
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.writers import Format

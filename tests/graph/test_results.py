@@ -9,14 +9,7 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from kgtable.graph.results import (
-    WIDEST_COLUMN,
-    ResultFormat,
-    python_value,
-    to_frame,
-    to_python,
-    to_text,
-)
+from kgtable.graph.results import WIDEST_COLUMN, ResultFormat, python_value, to_frame, to_python, to_text
 from kgtable.graph.store import Results
 
 PREFIXES = {"e": "http://e/", "ee": "http://e/deep/"}

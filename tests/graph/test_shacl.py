@@ -31,10 +31,7 @@ def test_shapes_that_look_further_are_refused(constraint: str) -> None:
 
 
 def test_closed_shapes_and_property_paths_are_refused() -> None:
-    for text in (
-        "e:S a sh:NodeShape ; sh:closed true .",
-        "e:S a sh:NodeShape ; sh:property [ sh:path ( e:p e:q ) ] .",
-    ):
+    for text in ("e:S a sh:NodeShape ; sh:closed true .", "e:S a sh:NodeShape ; sh:property [ sh:path ( e:p e:q ) ] ."):
         with pytest.raises(GraphError):
             ShapeVision(rdflib.Graph().parse(data=f"{PREFIXES} {text}", format="turtle"))
 

@@ -15,25 +15,7 @@ from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_te
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=40)
 query_like = st.lists(
     st.sampled_from(
-        [
-            "SELECT",
-            " ",
-            "\n",
-            "#",
-            "'",
-            '"',
-            "'''",
-            '"""',
-            "\\",
-            "<",
-            ">",
-            "http://e/",
-            "?x",
-            "e:p",
-            "{",
-            "}",
-            "1",
-        ]
+        ["SELECT", " ", "\n", "#", "'", '"', "'''", '"""', "\\", "<", ">", "http://e/", "?x", "e:p", "{", "}", "1"]
     ),
     max_size=15,
 ).map("".join)

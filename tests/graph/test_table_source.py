@@ -19,12 +19,6 @@ def test_large_tables_are_kept_one_at_a_time(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(table_source, "KEPT_CELLS", 300)
     with kgtable.build(folder, tmp_path / "kg", embedding="none") as graph:
         reader = graph.reader
-        for id, kept in [
-            ("t0", ["t0"]),
-            ("t1", ["t0", "t1"]),
-            ("t2", ["t2"]),
-            ("t3", ["t3"]),
-            ("t0", ["t0"]),
-        ]:
+        for id, kept in [("t0", ["t0"]), ("t1", ["t0", "t1"]), ("t2", ["t2"]), ("t3", ["t3"]), ("t0", ["t0"])]:
             assert len(reader.table(id).grid.head) == (21 if id < "t2" else 201)
             assert list(reader._tables) == kept

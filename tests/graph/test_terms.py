@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
-from kgtable.graph.terms import (
-    Namespaces,
-    decimal_text,
-    decode,
-    encode,
-    literal_text,
-    text_literal,
-)
+from kgtable.graph.terms import Namespaces, decimal_text, decode, encode, literal_text, text_literal
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=30)
 
@@ -52,16 +45,7 @@ def test_invisible_and_private_characters_do_not_stand_in_iris(character: str) -
 
 @pytest.mark.parametrize(
     "base",
-    [
-        "example",
-        "http://exa mple/",
-        "",
-        "http://e/<script>",
-        "//x",
-        "http://e/[a/",
-        "http://e/a%zz/",
-        "http://e/a#",
-    ],
+    ["example", "http://exa mple/", "", "http://e/<script>", "//x", "http://e/[a/", "http://e/a%zz/", "http://e/a#"],
 )
 def test_a_base_must_be_an_absolute_iri(base: str) -> None:
     with pytest.raises(UsageError):

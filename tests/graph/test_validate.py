@@ -11,13 +11,11 @@ from rdflib import RDF, RDFS
 from rdflib.namespace import SH
 
 from kgtable.errors import GraphError
-from kgtable.graph.shacl import Finding, load_shapes
-from kgtable.graph.terms import DCTERMS, KGT, QUDT
-from kgtable.graph.validate import Violation, opened, validate, violation_of
+from kgtable.graph.shacl import load_shapes
+from kgtable.graph.validate import opened, validate
 from kgtable.resources import read_shipped
 from kgtable.values.units import units
 from tests.graph.shacl_samples import FAULTS, SOUND
-from tests.graph.support import NAMES
 
 BROKEN = [(text, fault) for text, faults in FAULTS.items() for fault in faults]
 UNIT = "http://qudt.org/vocab/unit/"
@@ -34,10 +32,7 @@ def by_pyshacl_alone(graph: rdflib.Graph) -> int:
     for node in set(graph.objects()):
         if str(node).startswith(UNIT) and str(node).removeprefix(UNIT) in units():
             graph.add((node, RDF.type, rdflib.URIRef("http://qudt.org/schema/qudt/Unit")))
-    for triple in (
-        *shapes.triples((None, RDFS.subClassOf, None)),
-        *core.triples((None, RDFS.subClassOf, None)),
-    ):
+    for triple in (*shapes.triples((None, RDFS.subClassOf, None)), *core.triples((None, RDFS.subClassOf, None))):
         graph.add(triple)
     _, results, _ = pyshacl.validate(graph, shacl_graph=shapes, inplace=True)
     found = set()
@@ -179,20 +174,3 @@ def test_a_directory_that_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "CURRENT").write_bytes(b"damaged")
     with pytest.raises(GraphError, match="cannot be opened"), opened(tmp_path):
         raise AssertionError
-
-
-FINDING = Finding("Has no unit.", f"{QUDT}hasUnit")
-TABLE = NAMES.table_iri("a/b")
-
-
-@pytest.fixture
-def store() -> ox.Store:
-    store = ox.Store()
-    said = {f"{DCTERMS}identifier": "a/b", f"{KGT}source": "book.xlsx", f"{KGT}sheet": "Costs"}
-    for predicate, text in said.items():
-        store.add(ox.Quad(ox.NamedNode(TABLE), ox.NamedNode(predicate), ox.Literal(text), ox.NamedNode(TABLE)))
-    return store
-
-
-def violation(store: ox.Store, iri: str, graph: ox.NamedNode | ox.DefaultGraph | None = None) -> Violation:
-    return violation_of(store, graph or ox.NamedNode(TABLE), ox.NamedNode(iri), FINDING, ["5"])

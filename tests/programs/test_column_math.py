@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 from hypothesis import given
@@ -16,8 +15,6 @@ SIZE = 64
 NUMBERS = st.none() | st.integers(-50, 50).map(lambda n: quantity(Decimal(n) / 4, "KiloGM"))
 COLUMNS = st.lists(NUMBERS, min_size=SIZE, max_size=SIZE)
 RELATORS = st.sampled_from([relator for relator in Relator if relator.value[0] in "<>=!"])
-
-OPERATORS = st.sampled_from([Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE])
 
 
 @given(COLUMNS, RELATORS, st.integers(-60, 60), st.sampled_from(["KiloGM", "GM", None]))
@@ -69,44 +66,6 @@ def test_combinations_are_numbered_in_order_of_appearance() -> None:
 def test_a_number_without_unit_ranks_among_those_of_the_columns_unit() -> None:
     column = ColumnData.of([quantity(82, "PERCENT"), quantity(43), quantity(60, "PERCENT")])
     assert ranks(column).tolist() == [2, 0, 1]
-
-
-@given(COLUMNS, COLUMNS, st.sampled_from([AggregateFunction.SUM, AggregateFunction.MEAN]), st.booleans())
-def test_totals_of_quotients_are_exact_to_sixty_digits(
-    left: list[Datum | None], right: list[Datum | None], function: AggregateFunction, huge: bool
-) -> None:
-    right = [None if value is None or not value.number else value for value in right]
-    if huge:  # sums of integers that no machine word holds
-        left = [value and quantity((value.number or 0) * 10**16, "KiloGM") for value in left]
-    quotients = calculate_vectors(Operator.DIVIDE, ColumnData.of(left), ColumnData.of(right))
-    assert isinstance(quotients, ColumnData)
-    (found,) = aggregate(function, quotients, np.arange(SIZE), np.array([0, SIZE], dtype=np.int64))
-    exact = [
-        Fraction(a.number) / Fraction(b.number)
-        for a, b in zip(left, right, strict=True)
-        if a is not None and b is not None and a.number is not None and b.number is not None
-    ]
-    if not exact:
-        assert found is None
-        return
-    expected = sum(exact) / (len(exact) if function is AggregateFunction.MEAN else 1)
-    assert found is not None
-    assert found.number is not None
-    assert abs(Fraction(found.number) - expected) <= abs(expected) / 10**50
-    assert found.unit == "UNITLESS"
-
-
-@given(COLUMNS, st.integers(-60, 60), st.sampled_from([Operator.MULTIPLY, Operator.DIVIDE]))
-def test_columns_are_scaled_by_a_number_as_single_values_are(
-    values: list[Datum | None], number: int, operator: Operator
-) -> None:
-    factor = quantity(Decimal(number or 7) / 8, "SEC")
-    found = calculate_vectors(operator, ColumnData.of(values), factor)
-    assert isinstance(found, ColumnData)
-    for row, value in enumerate(values):
-        expected = None if value is None else calculate(operator, value, factor)
-        got = found[row]
-        assert (got and (got.number, got.unit)) == (expected and (expected.number, expected.unit))
 
 
 @given(st.lists(st.integers(-5, 5)))

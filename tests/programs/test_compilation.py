@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pyoxigraph as ox
 import pytest
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.graph.table_decoder import decode_in_memory
+from kgtable.graph.terms import Namespaces
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
 from tests.programs.back_ends import in_memory, in_sparql, store_of
-from tests.programs.conftest import table
+from tests.programs.conftest import RACE, table
 from tests.programs.writing import calc, compare, of, project, where
 from tests.programs.writing import table as rows_of
 
@@ -59,10 +62,10 @@ def test_units_are_multipliers_in_the_query(relations: dict[str, Relation]) -> N
     assert "(unit:IN 0.0254)" in query.text or "(unit:CentiM 0.01)" in query.text
 
 
-def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]) -> None:
-    from kgtable.graph.terms import Namespaces
-
-    query = compile_sparql(parse_program(of("max", "Year", "race")), relations, Namespaces("https://w.org/"))
+def test_another_base_moves_graphs_and_predicates() -> None:
+    names = Namespaces("https://w.org/")
+    relations = {"race": relation_of(decode_in_memory(table("race", RACE), names))}
+    query = compile_sparql(parse_program(of("max", "Year", "race")), relations, names)
     assert "GRAPH <https://w.org/data/table/race>" in query.text
     assert "PREFIX ex: <https://w.org/ontology#>" in query.text
     ox.Store().query(query.text)
@@ -72,10 +75,7 @@ def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]
     ("program", "what"),
     [
         (of("median", "Amount (EUR)", "orders"), "median"),
-        (
-            calc("share", of("max", "Amount (EUR)", "orders"), of("sum", "Amount (EUR)", "orders")),
-            "Arithmetic",
-        ),
+        (calc("share", of("max", "Amount (EUR)", "orders"), of("sum", "Amount (EUR)", "orders")), "Arithmetic"),
         (
             {"op": "union", "left": project("orders", "Customer"), "right": project("orders", "Customer")},
             "SetOperation",
@@ -105,3 +105,29 @@ def test_columns_whose_units_fit_only_row_by_row_do_not_map() -> None:
     assert len(run(program, relations)) > 0
     with pytest.raises(ProgramCompilationError, match="several units"):
         compile_sparql(program, relations)
+
+
+KINDS = """Site|Staff|Opened|Note
+North|12|2024-03-05|n/a
+South|–|5 March 2023|good
+West|7|soon|–
+Total|19||
+of which paid|11||
+Average|9.5||
+% change|3||"""
+
+
+def test_rows_of_every_class_are_left_out_by_their_class() -> None:
+    found = table("sites", KINDS)
+    relations, store = {"sites": relation_of(decode_in_memory(found))}, store_of([found])
+    for data in (of("sum", "Staff", "sites"), project("sites", "Site", "Opened", "Note")):
+        program = parse_program(data)
+        text = compile_sparql(program, relations).text
+        assert re.findall(r"NOT EXISTS { \?row a kgt:(\w+) }", text) == [
+            "Group",
+            "OfWhichRow",
+            "StatisticRow",
+            "ChangeRow",
+        ]
+        rows, units = in_sparql(program, relations, store)
+        assert rows == in_memory(program, relations, units, rows) != []

@@ -11,19 +11,7 @@ from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs import CellRole, ProgramResult, Relation, parse_program, run
 from kgtable.programs.scalars import text_of
 from tests.programs.conftest import MakeRelation
-from tests.programs.writing import (
-    calc,
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    table,
-    where,
-)
+from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 Execute = Callable[[Any], ProgramResult]
 
@@ -233,18 +221,6 @@ def test_long_integers_stay_exact(relation: MakeRelation) -> None:
     rows = {"t": relation("t", f"Thing|Atoms\na|{long}\nb|1\nc|{long}")}
     result = run(parse_program(of("sum", "Atoms", "t")), rows)
     assert number(result) == 246913578024691357802469135781
-
-
-def test_large_tables_give_what_small_ones_give(relation: MakeRelation) -> None:
-    lines = [f"{i}|{'ab'[i % 2]}|{i}.{i % 100:02d}" for i in range(300)]
-    rows = {"t": relation("t", "\n".join(["Thing name|Kind|Size", *lines]))}
-    exact = [Decimal(f"{i}.{i % 100:02d}") for i in range(300)]
-    assert number(run(parse_program(of("sum", "Size", "t")), rows)) == sum(exact)
-    assert number(run(parse_program(of("median", "Size", "t")), rows)) == (exact[149] + exact[150]) / 2
-    above = run(parse_program(of("count", None, where("t", compare(">", "Size", "149.5")))), rows)
-    assert number(above) == sum(value > Decimal("149.5") for value in exact)
-    twice = of("sum", calc("add", column("Size"), column("Size")), where("t", compare("=", "Kind", "a")))
-    assert number(run(parse_program(twice), rows)) == 2 * sum(exact[::2])
 
 
 def test_parts_of_one_table(relation: MakeRelation, relations: dict[str, Relation]) -> None:

@@ -5,19 +5,7 @@ from typing import Any
 import pytest
 
 from kgtable.programs import parse_program, realize
-from tests.programs.writing import (
-    calc,
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    table,
-    where,
-)
+from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 PAID = where("orders", compare("=", "Status", "paid"))
 

@@ -137,19 +137,15 @@ def test_anything_gives_a_program_or_a_syntax_error(data: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "message", "path"),
     [
-        ("{", "no JSON", ""),
-        ("NaN", "no JSON", ""),
+        ("{", "not JSON", ""),
+        ("NaN", "not JSON", ""),
         ('{"op": "summ", "rows": {"op": "table", "table": "t"}}', "Near are: sum", "root"),
         ('{"op": "filter", "source": {"op": "table", "table": "t"}}', "'condition' is missing", "root"),
         ('{"op": "count", "rows": {"column": "a"}}', "no 'op'", "root.rows"),
         ('{"op": "count", "row": 1}', "Did you mean 'rows'", "root"),
-        (
-            '{"op": "add", "left": 1, "right": {"op": "table", "table": "t"}}',
-            "a value is needed",
-            "root.right",
-        ),
+        ('{"op": "add", "left": 1, "right": {"op": "table", "table": "t"}}', "a value is needed", "root.right"),
         ('{"op": "limit", "source": "t", "count": "3"}', "whole number", "root.count"),
-        ('{"value": "1e999999", "unit": "M"}', "no number", "root.value"),
+        ('{"value": "1e999999", "unit": "M"}', "not a number", "root.value"),
         ('{"op": "table", "tables": []}', "needs its id", "root.tables"),
     ],
 )

@@ -4,29 +4,11 @@ from typing import Any
 
 import pytest
 
-from kgtable.errors import (
-    ProgramError,
-    ProgramTypeError,
-    UnitMismatchError,
-    UnknownColumnError,
-    UnknownTableError,
-)
+from kgtable.errors import ProgramError, ProgramTypeError, UnitMismatchError, UnknownColumnError, UnknownTableError
 from kgtable.programs import Relation, check, parse_program
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.types import Type
-from tests.programs.writing import (
-    calc,
-    column,
-    compare,
-    group,
-    limit,
-    lookup,
-    of,
-    project,
-    sort,
-    table,
-    where,
-)
+from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 Relations = dict[str, Relation]
 FIRST = where("parts", compare("=", "Part", "Bolt"))
@@ -62,7 +44,7 @@ FIRST = where("parts", compare("=", "Part", "Bolt"))
         (of("sum", "Amont", "orders"), UnknownColumnError, r"Columns: 'Amount \(EUR\)'"),
         (of("count", None, "order"), UnknownTableError, "no table 'order'"),
         ({"op": "sum", "argument": column("Amount (EUR)")}, ProgramTypeError, "stands in no group"),
-        (where("orders", column("Amount (EUR)")), ProgramTypeError, "no condition"),  # type: ignore[arg-type]
+        (where("orders", column("Amount (EUR)")), ProgramTypeError, "not a condition"),  # type: ignore[arg-type]
         (calc("add", lookup("Ordered on", table("orders")), {"value": "2024", "type": "period"}),
          ProgramTypeError, "Dates cannot be added"),
         (calc("union", project(table("orders"), "Status"), project(table("race"), "Boat", "Time")),
@@ -70,7 +52,7 @@ FIRST = where("parts", compare("=", "Part", "Bolt"))
         (limit(table("orders"), ties=True), ProgramTypeError, "needs a sort"),
         ({"op": "join", "left": table("orders"), "right": table("orders"),
           "on": [{"left": column("Status"), "right": column("Status")}]}, ProgramTypeError, "alias"),
-        ({"value": "soon", "type": "date"}, ProgramTypeError, "no date"),
+        ({"value": "soon", "type": "date"}, ProgramTypeError, "not a date"),
     ],
 )  # fmt: skip
 def test_programs_without_meaning_are_refused(

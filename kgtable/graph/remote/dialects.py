@@ -77,17 +77,8 @@ DIALECTS = {
         EngineDialect("generic", "any SPARQL 1.1 endpoint"),
         EngineDialect("kgtable", "kgtable serve"),
         EngineDialect("oxigraph", "Oxigraph", union_parameter="union-default-graph"),
-        EngineDialect(
-            "qlever",
-            "QLever",
-            own=(_QLEVER_DEFAULT,),
-        ),
-        EngineDialect(
-            "fuseki",
-            "Apache Jena Fuseki",
-            own=(DESCRIPTION,),
-            default_graph=DESCRIPTION,
-        ),
+        EngineDialect("qlever", "QLever", own=(_QLEVER_DEFAULT,)),
+        EngineDialect("fuseki", "Apache Jena Fuseki", own=(DESCRIPTION,), default_graph=DESCRIPTION),
         EngineDialect(
             "virtuoso",
             "OpenLink Virtuoso",

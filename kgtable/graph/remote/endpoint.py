@@ -36,7 +36,7 @@ _MESSAGE_KEYS = ("detail", "exception", "message", "error", "title")
 
 
 def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
-    """Raise `RemoteStoreError` for a reply that is no success, `QueryError` for a refused query.
+    """Raise `RemoteStoreError` for a reply that is not a success, `QueryError` for a refused query.
 
     `asked` is whether the request was a query, for which status 400 blames its text.
     """
@@ -46,8 +46,7 @@ def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
     said = _message(reply)
     if status in (401, 403):
         raise RemoteStoreError(
-            f"{url} refused access (status {status}){said}",
-            hint=f"Set {TOKEN}, and {ORIGINS} to the origin it is for.",
+            f"{url} refused access (status {status}){said}", hint=f"Set {TOKEN}, and {ORIGINS} to the origin it is for."
         )
     if status == 400 and asked:
         raise QueryError(f"{url} refused the query{said}")
@@ -130,8 +129,7 @@ def _wrong_type(reply: HttpReply, url: str, wanted: str) -> RemoteStoreError:
 
 def _damaged(url: str) -> RemoteStoreError:
     return RemoteStoreError(
-        f"The answer of {url} is damaged, or broke off before its end.",
-        hint="Ask again, or for less at once.",
+        f"The answer of {url} is damaged, or broke off before its end.", hint="Ask again, or for less at once."
     )
 
 
@@ -177,7 +175,7 @@ def prepare(text: str, bindings: Mapping[str, Bindable], prefixes: Mapping[str, 
     >>> prepare("ASK { ?s rdfs:label ?n }", {"n": "x"}, {"rdfs": "http://r#"}).text
     'PREFIX rdfs: <http://r#> ASK { VALUES (?n) {("x")} ?s rdfs:label ?n }'
 
-    Raises `QueryError` for a text that is no query, or a value that cannot be bound.
+    Raises `QueryError` for a text that is not a query, or a value that cannot be bound.
     """
     try:
         words = list(tokens(text))
@@ -365,8 +363,7 @@ class RemoteStore:
         store = self.endpoint.store
         if store is None:
             raise RemoteStoreError(
-                f"No Graph Store Protocol address is known for {self.endpoint.url}.",
-                hint="Name it with --store.",
+                f"No Graph Store Protocol address is known for {self.endpoint.url}.", hint="Name it with --store."
             )
         iri = self.dialect.default_graph if iri is None else iri
         name = "default" if iri is None else f"graph={quote(iri, safe='')}"

@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
+from kgtable.graph.table_encoder import ROW_CLASSES
 from kgtable.graph.terms import text_literal
 from kgtable.programs.algebra import Relator, TableRows, ValueKind
 from kgtable.programs.column_math import BareNumber, settle
@@ -28,14 +29,7 @@ from kgtable.programs.compiled.sparql_patterns import (
     does_not_map,
     listed_meanings,
 )
-from kgtable.programs.dimensions import (
-    COUNTS,
-    NO_UNIT,
-    commonest_unit,
-    comparable,
-    conversion,
-    decimal_of,
-)
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, commonest_unit, comparable, conversion, decimal_of
 from kgtable.programs.relation import Indices, Relation
 from kgtable.programs.scalars import (
     Datum,
@@ -49,7 +43,6 @@ from kgtable.programs.scalars import (
     sort_key,
     text_of,
 )
-from kgtable.tables.column_profile import CellKind, type_cell
 
 _SHORT_LIST = 60
 _NUMBERS = frozenset({ValueKind.QUANTITY, ValueKind.DURATION})
@@ -79,10 +72,7 @@ _HOLDS: Mapping[Relator, Callable[[str, str], bool]] = {
     Relator.GREATER: str.__gt__,
     Relator.GREATER_OR_EQUAL: str.__ge__,
 }
-_TEXT_READINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("{0}", lambda text: text),
-    ("LCASE({0})", str.lower),
-)
+_TEXT_READINGS: tuple[tuple[str, Callable[[str], str]], ...] = (("{0}", lambda text: text), ("LCASE({0})", str.lower))
 
 
 class SparqlValue(ABC):
@@ -282,11 +272,7 @@ class HandedReading(CellReading):
     """Cells that a sub-select hands on: their string stays, so that all readings of it do."""
 
     def __init__(
-        self,
-        context: QueryContext,
-        inner: CellReading,
-        group: GroupPattern,
-        hand_on: Callable[[str, str], str],
+        self, context: QueryContext, inner: CellReading, group: GroupPattern, hand_on: Callable[[str, str], str]
     ) -> None:
         self._context, self._inner, self._group, self._hand_on = context, inner, group, hand_on
         self.terms = inner.terms
@@ -348,7 +334,6 @@ class GraphRows:
         if len(relation.tables) > 1:
             raise does_not_map("tables that are parts of one")
         (table,) = relation.tables
-        self._annotated = context.annotated(table)
         if any(area.bottom >= table.structure.body_start for area in table.grid.merged):
             raise does_not_map("rows whose cells are merged")
         self.row = context.variable("row" if not node.alias else f"{node.alias} row")
@@ -368,15 +353,11 @@ class GraphRows:
         left = {self.relation.place(row)[1] for row in range(len(self.relation))}
         structure = self.relation.tables[0].structure
         lines = []
-        for name, rows in (
-            ("kgt:Group", structure.groups),
-            ("kgt:TotalRow", structure.totals),
-            ("kgt:FootnoteRow", structure.footnotes),
-        ):
-            marked = set(rows) & left
+        for field, name in ROW_CLASSES.items():
+            marked = getattr(structure, field) & left
             if marked and not marked & taken:
                 left -= marked
-                lines.append(f"FILTER NOT EXISTS {{ {self.row} a {name} }}")
+                lines.append(f"FILTER NOT EXISTS {{ {self.row} a kgt:{name} }}")
         rest = sorted((left | blank) - taken)
         if len(rest) > MOST_LISTED:
             raise does_not_map("which rows are members")
@@ -404,26 +385,23 @@ class GraphRows:
     def name(self, column: int | str) -> str:
         return column if isinstance(column, str) else self.relation.columns[column].name
 
-    def cells(self, column: int | str) -> list[tuple[str, Datum | None, CellKind]]:
-        """Of the rows that take part each different cell: its string in the graph, its value, its kind."""
+    def cells(self, column: int | str) -> list[tuple[str, Datum | None, bool]]:
+        """Of the rows that take part each different cell: its string in the graph, its value, whether it is a node."""
         data = self.relation.data(column) if isinstance(column, int) else self.relation.pseudo(column)
         codes = data.codes[self.rows].tolist()
         if isinstance(column, str):
             values = [data.values[code] if code >= 0 else None for code in dict.fromkeys(codes)]
-            return [(datum.text if datum else "", datum, CellKind.TEXT) for datum in values]
+            return [(datum.text if datum else "", datum, False) for datum in values]
+        numbers, contents = self.relation.stored(column)
         found = []
-        texts = self.relation.texts(column)
-        for text, code in dict.fromkeys(zip((texts[row] for row in self.rows.tolist()), codes, strict=True)):
-            if not text:
+        for number, code in dict.fromkeys(zip(numbers[self.rows].tolist(), codes, strict=True)):
+            if number < 0:
                 continue
-            value = type_cell(text, self._annotated.styles[column])
-            kind, string = value.kind, text
-            if value.number is not None and value.number.upper is not None:
+            cell = contents[number]
+            if cell.upper is not None:
                 raise does_not_map("ranges of numbers")
-            if kind not in (CellKind.NUMBER, CellKind.TEXT, CellKind.MISSING):
-                typed = value.lexical is not None and value.datatype is not None
-                kind, string = (kind, str(value.lexical)) if typed else (CellKind.TEXT, text)
-            found.append((string, data.values[code] if code >= 0 else None, kind))
+            string = cell.text if cell.is_quantity or cell.value is None else cell.value
+            found.append((string, data.values[code] if code >= 0 else None, cell.is_quantity))
         return found
 
     def terms(self, column: int | str) -> dict[str, Datum]:
@@ -440,7 +418,7 @@ class GraphRows:
 
     def all_nodes(self, column: int) -> bool:
         """Whether all values are nodes with a number."""
-        return all(kind is CellKind.NUMBER for _, datum, kind in self.cells(column) if datum is not None)
+        return all(is_node for _, datum, is_node in self.cells(column) if datum is not None)
 
     def term(self, column: int | str) -> str:
         """The variable of the string of a cell."""
@@ -451,24 +429,25 @@ class GraphRows:
                 raise does_not_map(column)
             variable = self._context.variable("group")
             return self.cell((column, "t"), variable, [f"{self.row} kgt:group/rdfs:label {variable} ."])
-        kinds = {kind for _, datum, kind in self.cells(column) if datum is not None}
-        blank = {kind for _, datum, kind in self.cells(column) if datum is None}
+        cells = self.cells(column)
+        nodes = {is_node for _, datum, is_node in cells if datum is not None}
+        missing = [text for text, datum, _ in cells if datum is None]
         predicate = self.predicate(column)
-        if kinds == {CellKind.NUMBER}:
+        if nodes == {True}:
             variable = self._context.variable(f"{self.name(column)} text")
             return self.cell((column, "t"), variable, [f"{self.row} {predicate}/kgt:text {variable} ."])
         variable = self._context.variable(self.name(column))
-        if kinds <= {CellKind.TEXT} and not blank:
+        if not missing and not any(cell.is_node or cell.value is not None for cell in self.relation.stored(column)[1]):
             return self.cell((column, "t"), variable, [f"{self.row} {predicate} {variable} ."])
         cell = self._context.variable(f"{self.name(column)} cell")
         lines = [f"{self.row} {predicate} {cell} ."]
         string = f"STR({cell})"
-        if CellKind.NUMBER in kinds:
+        if True in nodes:
             text = self._context.variable(f"{self.name(column)} text")
             lines.append(f"OPTIONAL {{ {cell} kgt:text {text} }}")
             string = f"COALESCE({text}, STR({cell}))"
-        if blank:
-            lines.append(f"FILTER(isIRI({cell}) || DATATYPE({cell}) != kgt:missing)")
+        if missing:
+            lines.append(f"FILTER(STR({cell}) NOT IN ({', '.join(map(text_literal, missing))}))")
         lines.append(f"BIND({string} AS {variable})")
         return self.cell((column, "t"), variable, lines)
 
@@ -520,8 +499,7 @@ class GraphRows:
         return self._cells[key][0]
 
     def predicate(self, column: int) -> str:
-        names = self._context.names
-        return self._context.iri(names.predicate_iri(self._annotated.predicates[column]))
+        return self._context.iri(self.relation.predicates[self.relation.in_table(column)])
 
 
 def number_of(value: SparqlValue, beside: SparqlValue | None = None) -> str:

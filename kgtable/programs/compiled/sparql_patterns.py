@@ -13,9 +13,7 @@ from decimal import Decimal
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.graph.terms import Namespaces, decimal_text, text_literal
-from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.programs.dimensions import EXACT
-from kgtable.tables.model import Table
 
 MOST_LISTED = 3_000
 """How many different cells of a column a query may list with what they mean."""
@@ -74,10 +72,7 @@ class SubSelect(QueryBlock):
         return self.outputs[sparql]
 
     def lines(self) -> list[str]:
-        columns = [
-            *dict.fromkeys(self.kept),
-            *(f"({sparql} AS {name})" for sparql, name in self.outputs.items()),
-        ]
+        columns = [*dict.fromkeys(self.kept), *(f"({sparql} AS {name})" for sparql, name in self.outputs.items())]
         head = f"SELECT {' '.join(columns)} WHERE {{"
         wrapped = [head] if len(head) < 100 else ["SELECT", *indented(columns), "WHERE {"]
         return ["{", *indented([*wrapped, *indented(self.inner.lines()), "}", *self.modifiers]), "}"]
@@ -123,13 +118,7 @@ class GraphPattern(QueryBlock):
         # Optional cells of rows that stand outside: a group of nothing else would not keep the rows.
         found = []
         for cell in optional:
-            found += [
-                "OPTIONAL {",
-                f"  GRAPH {self._graph} {{",
-                *indented(indented(cell.content())),
-                "  }",
-                "}",
-            ]
+            found += ["OPTIONAL {", f"  GRAPH {self._graph} {{", *indented(indented(cell.content())), "  }", "}"]
         return found
 
 
@@ -179,11 +168,10 @@ def is_variable(sparql: str) -> bool:
 
 
 class QueryContext:
-    """State that all parts of a query share: names of variables, IRIs, and how the tables were encoded."""
+    """State that all parts of a query share: names of variables, and IRIs."""
 
-    def __init__(self, names: Namespaces, annotated: Mapping[str, AnnotatedTable]) -> None:
+    def __init__(self, names: Namespaces) -> None:
         self.names = names
-        self._annotated = dict(annotated)
         self._taken: set[str] = set()
 
     def variable(self, wanted: str) -> str:
@@ -201,12 +189,6 @@ class QueryContext:
         """An IRI, by prefix where it has a plain local name."""
         local = iri.removeprefix(self.names.ex)
         return f"ex:{local}" if local != iri and _LOCAL.fullmatch(local) else f"<{iri}>"
-
-    def annotated(self, table: Table) -> AnnotatedTable:
-        """How a table was encoded."""
-        if table.id not in self._annotated:
-            self._annotated[table.id] = annotate(table)
-        return self._annotated[table.id]
 
     def listing(self, group: GroupPattern, term: str, found: Mapping[str, str], wanted: str) -> str:
         """The variable that a list of strings with their meanings gives, in a group."""

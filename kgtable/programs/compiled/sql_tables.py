@@ -162,7 +162,7 @@ class SqlDatabase:
     def query(self, text: str, *, seconds: float = SECONDS, most: int = MOST_ROWS) -> SqlRowsFound:
         """The rows of one SELECT, with no access to files, the network or settings.
 
-        Raises `MissingExtraError` without DuckDB, `QueryError` for what is no single SELECT or cannot be run,
+        Raises `MissingExtraError` without DuckDB, `QueryError` for what is not a single SELECT or cannot be run,
         `EvaluationError` where it takes too long.
         """
         try:
@@ -263,10 +263,7 @@ class _SqlTable:
         kinds = [MemberKind(int(self._relation.kinds[row])).name.lower() for row in self._rows]
         places = [self._relation.place(row)[1] for row in self._rows]
         found = [
-            (
-                SchemaColumn(naming.take(_ROW), None, "the row of the grid", "INTEGER"),
-                pa.array(places, pa.int32()),
-            ),
+            (SchemaColumn(naming.take(_ROW), None, "the row of the grid", "INTEGER"), pa.array(places, pa.int32())),
             (
                 SchemaColumn(naming.take(_KIND), None, "member, total, part of another row, or aggregate", "VARCHAR"),
                 pa.array(kinds, pa.string()),

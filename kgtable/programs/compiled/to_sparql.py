@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from kgtable.errors import ProgramTypeError, UnitMismatchError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces, text_literal
-from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -89,25 +88,14 @@ class SparqlQuery:
     units: tuple[str | None, ...]
 
 
-def compile_sparql(
-    program: Program,
-    relations: Mapping[str, Relation],
-    names: Namespaces | None = None,
-    annotated: Mapping[str, AnnotatedTable] | None = None,
-) -> SparqlQuery:
-    """A program as a SPARQL query over the graph of its tables.
-
-    Args:
-        program: the program.
-        relations: the relations by table id.
-        names: the namespaces of the graph.
-        annotated: the tables as they were encoded, where a user's mapping changed predicates or styles.
+def compile_sparql(program: Program, relations: Mapping[str, Relation], names: Namespaces | None = None) -> SparqlQuery:
+    """A program as a SPARQL query over the graph of its tables, with these namespaces.
 
     Raises the errors of `check`, and `ProgramCompilationError` for what does not map to SPARQL.
     """
     check(program, relations)
     try:
-        return _Compiler(relations, names or Namespaces(), annotated or {}).query(program)
+        return _Compiler(relations, names or Namespaces()).query(program)
     except (ProgramTypeError, UnitMismatchError) as error:
         # The program is sound: its rows have units that fit one another, the columns as a whole have not.
         raise does_not_map(f"a column of several units ({error})") from error
@@ -127,10 +115,8 @@ class _Relation:
 
 
 class _Compiler(QueryContext):
-    def __init__(
-        self, relations: Mapping[str, Relation], names: Namespaces, annotated: Mapping[str, AnnotatedTable]
-    ) -> None:
-        super().__init__(names, annotated)
+    def __init__(self, relations: Mapping[str, Relation], names: Namespaces) -> None:
+        super().__init__(names)
         self._relations = relations
 
     def query(self, program: Program) -> SparqlQuery:
@@ -295,7 +281,7 @@ class _Compiler(QueryContext):
         return replace(found, group=outer, bases=bases, computed=values)
 
     def _ties(self, node: Limit) -> _Relation:
-        """The rows that are no worse than the worst of the first ones."""
+        """The rows that are not worse than the worst of the first ones."""
         found, other = self.rows(node.source), self._limit(replace(node, ties=False))
         if node.offset or len(found.sorted_by) != 1:
             raise does_not_map("ties of a sort by several keys, or not from its first row")

@@ -89,10 +89,7 @@ WRONG = {
     "a redirect": (Answer(302, headers={"Location": "http://other/"}), "redirects to http://other/"),
     "a fault": (Answer(500, body=b'{"exception": "out of\\nmemory"}'), "status 500: out of memory"),
     "partial content": (Answer(206, body=JSON), "only a part of the results, 3 rows"),
-    "an anytime timeout": (
-        Answer(body=JSON, headers={"X-SQL-State": "S1TAT"}),
-        "only a part.*ResultSetMaxRows",
-    ),
+    "an anytime timeout": (Answer(body=JSON, headers={"X-SQL-State": "S1TAT"}), "only a part.*ResultSetMaxRows"),
     "a row limit": (Answer(body=JSON, headers={"X-SPARQL-MaxRows": "3"}), "only a part"),
 }
 
@@ -262,8 +259,7 @@ def test_values_in_queries_for_triples(query: str, store: ox.Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['" } DROP ALL #', "\\", "\\u0022 } #", "\\\\u0022", "a\nb\r\t'", "\x00\x7f", "\\U0000005C", "𝒳 ü"],
+    "text", ['" } DROP ALL #', "\\", "\\u0022 } #", "\\\\u0022", "a\nb\r\t'", "\x00\x7f", "\\U0000005C", "𝒳 ü"]
 )
 def test_hostile_texts_stay_texts(text: str) -> None:
     query = "SELECT ?out WHERE { BIND(?text AS ?out) }"

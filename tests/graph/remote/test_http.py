@@ -9,14 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from kgtable.errors import RemoteStoreError, UsageError
-from kgtable.graph.remote.http import (
-    USER,
-    Credentials,
-    EndpointClient,
-    HttpPolicy,
-    Login,
-    checked_url,
-)
+from kgtable.graph.remote.http import USER, Credentials, EndpointClient, HttpPolicy, Login, checked_url
 from tests.graph.remote.misbehaving import Answer, Misbehaving
 
 ONCE = HttpPolicy(timeout=5.0, retries=0)

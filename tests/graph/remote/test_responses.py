@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from kgtable.errors import KgtableError, RemoteStoreError
 from kgtable.graph.remote.dialects import DIALECTS, dialect_named
-from kgtable.graph.remote.endpoint import (
-    LONGEST_MESSAGE,
-    checked,
-    count_rows,
-    refuse_partial,
-    triples,
-)
+from kgtable.graph.remote.endpoint import LONGEST_MESSAGE, checked, count_rows, refuse_partial, triples
 from kgtable.graph.remote.http import HttpReply
 
 URL = "https://e/sparql"
