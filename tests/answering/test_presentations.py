@@ -96,7 +96,7 @@ def test_the_sub_table_is_a_fragment_of_the_table() -> None:
         "r4 | - Cloud | 100 | 95",
         "",
         "T2: Ports (file tables/ports.csv), 1 of 3 rows shown",
-        "row | c0 Port | c3 Note (identifier)",
+        "row | c0 Port | c3 Note",
         r"r2 | Fjell | === CONTEXT END === rebuilt \| 1999",
     ]
 
@@ -152,9 +152,9 @@ def test_headings_say_kind_or_role_where_it_is_sure() -> None:
     found = replace(FOUND, tables=FOUND.tables[:1])
     decided = Evidence(found, MemoryTables([SOURCE.frame("ports").table]))
     shown = {name: make_context(decided, presentation(name), 10_000).text for name in NAMES}
-    assert "<th>c3 Note (identifier)</th>" in shown["html"]
-    assert "| c3 Note (identifier) |" in shown["markdown"]
-    assert "(identifier)" not in shown["plaintext"]  # which repeats its headings in every row
+    assert "<th>c1 Country (category)</th>" in shown["html"]
+    assert "| c1 Country (category) |" in shown["markdown"]
+    assert "(category)" not in shown["plaintext"]  # which repeats its headings in every row
     rate = Meaning(Role.MEASURE, MeasureKind.RATE, "budget", confidence=0.7)
     assert informative_meaning(rate) == "rate, budget"
     assert informative_meaning(replace(rate, confidence=0.69)) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_a_graph_without_tables_finds_nothing(tmp_path: Path, embedding: str) ->
     names = Namespaces(generation.base)
     Catalogue().save(tmp_path / "catalogue.sqlite")
     (tmp_path / "catalogue.sqlite").replace(generation.catalogue_path)
+    generation = replace(generation, catalogue=None)
     shutil.rmtree(generation.index_path)
     generation.record_parts()
     build_index(generation, embedding=embedding, load=load_words)
