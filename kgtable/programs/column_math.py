@@ -263,12 +263,12 @@ def _extreme(
 def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | None:
     """Sum, mean or median of a column's quantities; missing (as in SQL) where there are none."""
     codes, counts = np.unique(data.codes[data.codes >= 0], return_counts=True)
-    values = [(data.values[code], count) for code, count in zip(codes.tolist(), counts.tolist(), strict=True)]
+    values = zip((data.values[code] for code in codes.tolist()), counts.tolist(), strict=True)
     numbers = [(value, count) for value, count in values if value.number is not None]
     word = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "average"}.get(function, "median")
     subject = f"The column {name!r}" if name else "The values"
-    if values and not numbers:
-        raise ProgramTypeError(f"{subject} {_holds(values[0][0])}; there is no {word} of them.")
+    if len(codes) and not numbers:
+        raise ProgramTypeError(f"{subject} {_holds(data.values[codes[0]])}; there is no {word} of them.")
     if not numbers:
         return None
     check_one_dimension({value.unit for value, _ in numbers}, subject, word)
@@ -279,14 +279,14 @@ def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | 
     scales = {value.scale for value, _ in numbers}
     scale = scales.pop() if len(scales) == 1 else None
     kind = ValueKind.DURATION if all(v.kind is ValueKind.DURATION for v, _ in numbers) else ValueKind.QUANTITY
-    exact = [(convert(value.number, value.unit, unit), count) for value, count in numbers if value.number is not None]
+    exact = ((convert(value.number, value.unit, unit), count) for value, count in numbers if value.number is not None)
     if function is AggregateFunction.MEDIAN:
-        return _median(exact, Datum(kind, Decimal(0), unit, scale))
+        return _median(list(exact), Datum(kind, Decimal(0), unit, scale))
     total = Decimal(0)
     for number, count in exact:
         total = EXACT.add(total, number if count == 1 else EXACT.multiply(number, Decimal(count)))
     found = quantity(total, unit, scale)._replace(kind=kind)
-    return found if function is AggregateFunction.SUM else _mean(found, sum(count for _, count in exact))
+    return found if function is AggregateFunction.SUM else _mean(found, sum(count for _, count in numbers))
 
 
 def _mean(total: Datum, count: int) -> Datum:
