@@ -299,7 +299,6 @@ class TableColumns:
         first, last = places.table_row_start[table : table + 2].tolist()
         body = first + np.flatnonzero(~places.row_is_header[first:last])
         self.rows = places.row_number[body].astype(np.int64)
-        self.filled = np.diff(places.row_cell_start[first : last + 1])[body - first]
         self._place = np.full(last - first, -1, dtype=np.int64)
         self._place[body - first] = np.arange(len(body))
         self._first_row, self._first_column = first, int(places.table_column_start[table])
@@ -314,22 +313,6 @@ class TableColumns:
         at = self._cells.start + np.flatnonzero(places.cell_column[self._cells] == self._first_column + index)
         row = self._place[places.cell_row[at] - self._first_row]
         return self._different(at[row >= 0], row[row >= 0])
-
-    def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """The first cell of each row, in the form of `column`."""
-        start = self._corpus.places.row_cell_start
-        rows = self._first_row + np.flatnonzero(self._place >= 0)
-        return self._different(start[rows].astype(np.int64), np.arange(len(rows)))
-
-    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
-        """Grid row, column and content of the cells of so many rows. Raises as `column` does."""
-        places = self._corpus.places
-        body = self._first_row + np.flatnonzero(self._place >= 0)[:count]
-        cells = ranges(places.row_cell_start[body], places.row_cell_start[body + 1])
-        rows = places.row_number[places.cell_row[cells]].tolist()
-        columns = (places.cell_column[cells] - self._first_column).tolist()
-        pieces = [self._corpus.printed_cells.piece(cell) for cell in cells.tolist()]
-        yield from zip(rows, columns, _contents(pieces), strict=True)
 
     def _different(
         self, cells: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
