@@ -72,11 +72,6 @@ class ColumnSource(Protocol):
         """The grid rows."""
         ...
 
-    @property
-    def filled(self) -> npt.NDArray[np.int64]:
-        """How many cells each row has."""
-        ...
-
     def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
         """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents."""
         ...

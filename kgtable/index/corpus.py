@@ -290,7 +290,6 @@ class TableColumns:
 
     Attributes:
         rows: the grid rows.
-        filled: how many cells each row has.
     """
 
     def __init__(self, corpus: Corpus, table: int) -> None:
