@@ -328,8 +328,9 @@ class Grammar(CandidateFeatures):
         if known is None:
             numbers = [v.number for v in self.source.values_of(view, MOST_SIGNS) if v.number is not None]
             below = sum(number < 0 for number in numbers)
-            # A refund among the amounts of a column "Cost" is none.
-            known = below > 0 and (below == len(numbers) or not view.aspects & spent)
+            # A refund among the amounts of a column "Cost" is none; "Profit or loss" shows losses below zero.
+            only_costs = view.aspects & spent and not view.aspects & words_of_type("earning")
+            known = below > 0 and (below == len(numbers) or not only_costs)
             self._costs_below_zero[view.place] = known
         return known
 

@@ -72,3 +72,14 @@ def test_cells_left_out_of_a_sum_are_named(graphs: dict[str, kgtable.KnowledgeGr
     assert (answer.value, answer.is_sure) == ("700", False)
     assert "left out: B4 '1O0'" in (answer.calculation or "")
     assert any("Left out" in reason for reason in answer.reasons), answer.reasons
+
+
+def test_the_biggest_loss_is_the_lowest_result_or_the_highest_loss(tmp_path: Path) -> None:
+    tables = {
+        "results": "Company,Net income (EUR)\nAlfa,100\nBeta,(50)\nGamma,(200)\nDelta,300\n",
+        "losses": "Company,Loss (EUR)\nAlfa,10\nBeta,40\nGamma,5\nDelta,7\n",
+    }
+    for (name, text), expected in zip(tables.items(), ("Gamma", "Beta"), strict=True):
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+        kg = kgtable.build(tmp_path / f"{name}.csv", tmp_path / name, embedding="none")
+        assert kg.ask("Which company made the biggest loss?", model="none").text == expected
