@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.openapi import document
@@ -49,7 +47,6 @@ class Api:
             Route("/api/tables/{id:path}", self.table, methods=["GET"]),
             Route("/api/cells", self.cell, methods=["GET"]),
             Route("/api/documents/{id:path}", self.document, methods=["GET"]),
-            Route("/api/evaluation", self.evaluation, methods=["GET"]),
             Route("/api/ontology", self.ontology, methods=["GET"]),
             Route("/api/resource", self.resource, methods=["GET"]),
             Route("/api/neighbours", self.neighbours, methods=["GET"]),
@@ -67,20 +64,6 @@ class Api:
         """An operation without parameters, named by the path."""
         _known_parameters(request, ())
         return await self._give(request, {"op": request.url.path.rpartition("/")[2]})
-
-    async def evaluation(self, request: Request) -> Response:
-        """The last evaluation of the graph that was reported. Raises `Problem` (404) where there is none."""
-        _known_parameters(request, ())
-        directory = self._state.view().directory
-        path = Path(directory or "") / EVALUATION
-        if directory is None or not path.is_file():
-            raise Problem("not-found", "This graph was not evaluated: kgtable eval --report does.")
-        stat = path.stat()
-        tag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
-        headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
-        if not_modified(requests.header_map(request.scope), tag):
-            return Response(status_code=304, headers=headers)
-        return FileResponse(path, headers=headers, media_type=requests.JSON)
 
     async def tables(self, request: Request) -> Response:
         """Tables by search words."""

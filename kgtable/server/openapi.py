@@ -240,14 +240,6 @@ SCHEMAS: dict[str, Any] = {
     "Units": _object(
         units=_array(_object(iri=_TEXT, name=_TEXT, label=_TEXT, symbol=_TEXT, cells=_WHOLE, tables=_WHOLE))
     ),
-    "Evaluation": _object(
-        benchmark=_TEXT,
-        split=_TEXT,
-        tables=_WHOLE,
-        metrics=_array(_object(name=_TEXT, label=_TEXT)),
-        systems=_array(_object(name=_TEXT, scores={"type": "object"})),
-        questions=_array(_object(id=_TEXT, text=_TEXT, answers=_TEXTS, tables=_TEXTS)),
-    ),
     "Editing": _object(
         editable={"type": "boolean"},
         allowed={"type": "boolean"},
@@ -494,7 +486,6 @@ def document(server: str) -> dict[str, Any]:
             "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),
             "/api/landmarks": _get("Shared subjects, and relations between tables", "Landmarks", []),
             "/api/units": _get("The units of the numbers", "Units", []),
-            "/api/evaluation": _get("The last evaluation that was reported", "Evaluation", [], statuses=(404,)),
             "/api/editing": _get("Whether tables may be brought, and which were", "Editing", []),
             "/api/uploads": _upload_path(),
             "/api/uploads/{id}": _removal_path(),

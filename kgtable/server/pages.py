@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -19,8 +18,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from kgtable.building.generations import EVALUATION
-from kgtable.errors import KgtableError
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
@@ -39,11 +36,8 @@ NAVIGATION = (
 )
 BRING = ("bring", "/bring", "Bring tables")
 """The page of an editable server."""
-EVALUATED = ("evaluation", "/evaluation", "Evaluation")
-"""The page of a graph that was evaluated."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "bring": "Bring tables",
-    "evaluation": "Evaluation",
     "table": "Table",
     "document": "Document",
     "resource": "Resource",
@@ -79,12 +73,11 @@ def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-def page(name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()) -> bytes:
-    """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
+def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool = False) -> bytes:
+    """Fill in a page template; `values` must already be escaped. An editable server has a page more."""
     current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
-    links = "".join(
-        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in (*NAVIGATION, *more)
-    )
+    linked = (*NAVIGATION, BRING) if editable else NAVIGATION
+    links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
     script = "shell" if name == "problem" else name
     scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
         (
@@ -118,17 +111,6 @@ class Files(StaticFiles):
         return response
 
 
-def more_pages(state: ServerState) -> tuple[tuple[str, str, str], ...]:
-    """The pages that this server has beside those of every server."""
-    try:
-        directory = state.view().directory
-    except (Problem, KgtableError, OSError):  # an error page has to be shown for a missing graph too
-        directory = None
-    evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
-    more = (EVALUATED,) if evaluated else ()
-    return (*more, BRING) if state.settings.editable else more
-
-
 class Pages:
     """The routes of one server's pages."""
 
@@ -137,7 +119,7 @@ class Pages:
 
     def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
         """A page with this server's navigation."""
-        return page(name, values, more_pages(self._state))
+        return page(name, values, editable=self._state.settings.editable)
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -150,7 +132,6 @@ class Pages:
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
             *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
-            Route("/evaluation", self.plain, methods=["GET"]),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),
@@ -311,12 +292,12 @@ def _html(request: Request, content: bytes) -> Response:
 _OFFERS = (Offer("application/problem+json", ("application/json",), None), Offer(HTML, (), None))
 
 
-def problem_response(problem: Problem, accept: str, more: Sequence[tuple[str, str, str]] = ()) -> Response:
+def problem_response(problem: Problem, accept: str, *, editable: bool = False) -> Response:
     """The error in the format the client accepts: a page for browsers, else problem details."""
     offer = negotiation.choose(accept, _OFFERS)
     if offer is None or offer.media_type != HTML:
         return problem.response()
     values = {"title": KINDS[problem.kind].title, "detail": problem.detail, "status": str(problem.status)}
-    content = page("problem", {name: escape(value) for name, value in values.items()}, more)
+    content = page("problem", {name: escape(value) for name, value in values.items()}, editable=editable)
     headers = {"cache-control": "no-store", **problem.headers}
     return Response(content, problem.status, headers, offer.content_type)
