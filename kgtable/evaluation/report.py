@@ -21,26 +21,10 @@ TABLES_SHOWN = 10
 PROMPT_SHOWN = 8_000
 _FOLDER = PACKAGE / "evaluation" / "page"
 _COLUMNS = (
-    "recall@1",
-    "recall@5",
-    "recall@10",
-    "recall@30",
-    "precision@5",
-    "all@30",
-    "mrr",
-    "ndcg@10",
-    "cells@1000",
-    "matched_cells@1000",
-    "match",
-    "exact",
-    "numeric",
-    "contained",
-    "f1",
-    "fact",
-    "verified",
-    "judged",
+    "recall@1", "recall@5", "recall@10", "recall@30", "precision@5", "all@30", "mrr", "ndcg@10", "cells@1000",
+    "matched_cells@1000", "match", "exact", "numeric", "contained", "f1", "fact", "verified", "judged",
     "agreement",
-)
+)  # fmt: skip
 
 
 def write_report(run: Run, path: Path) -> None:
