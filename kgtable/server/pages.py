@@ -23,7 +23,7 @@ from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.security import COOKIE, same_secret
-from kgtable.server.state import ServerState
+from kgtable.server.state import CachedResponse, ServerState
 from kgtable.server.workers.messages import KINDS, Problem
 
 FOLDER = Path(__file__).parent
@@ -157,11 +157,11 @@ class Pages:
         Raises `Problem` (404) where there is no such table.
         """
         id = request.path_params["id"]
-        if await self._has_table(id):
+        if await self._has_graph(self._table_iri(id)):
             form = request.query_params.get("format", "")
         else:
             id, _, form = id.rpartition(".")
-            if form not in _TABLE_FORMATS or not await self._has_table(id):
+            if form not in _TABLE_FORMATS or not await self._has_graph(self._table_iri(id)):
                 raise Problem("not-found", f"There is no table {request.path_params['id'][:200]!r} here.")
         if form == "csv":
             return await whole_csv(self._state, id)
@@ -183,21 +183,22 @@ class Pages:
     async def document(self, request: Request) -> Response:
         """One document's text. Raises `Problem` (404) where there is no such document."""
         id = request.path_params["id"]
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
-        iri = Namespaces(base).document_iri(id) if base and id else ""
-        if iri:
-            requests.check_iri(iri, "The address")
-        if not iri or not await self._holds(f"ASK {{ GRAPH <{iri}> {{ ?s ?p ?o }} }}"):
+        base = self._base()
+        if not await self._has_graph(Namespaces(base).document_iri(id) if base and id else ""):
             raise Problem("not-found", f"There is no document {id[:200]!r} here.")
         return _html(request, self._page("document"))
 
     def _table_iri(self, id: str) -> str:
-        """The IRI of a table; empty where the store is no graph of tables."""
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+        """The IRI of a table; empty where the store is not a graph of tables."""
+        base = self._base()
         return Namespaces(base).table_iri(id) if base and id else ""
 
-    async def _has_table(self, id: str) -> bool:
-        iri = self._table_iri(id)
+    def _base(self) -> str:
+        """What the graph's own IRIs begin with; empty where the store is not a graph of tables."""
+        return self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+
+    async def _has_graph(self, iri: str) -> bool:
+        """Whether there is a graph of this name; there is none without a name."""
         if not iri:
             return False
         requests.check_iri(iri, "The address")
@@ -224,9 +225,8 @@ class Pages:
 
     async def data(self, request: Request) -> Response:
         """A data IRI that is requested at its own path."""
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
         raw = request.scope.get("raw_path", b"").decode("latin-1").partition("?")[0]
-        iri = base + (raw or quote(request.url.path)).lstrip("/")
+        iri = self._base() + (raw or quote(request.url.path)).lstrip("/")
         requests.check_iri(iri, "The address")
         return await self._dereference(request, iri)
 
@@ -244,28 +244,18 @@ class Pages:
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
         return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
 
+    async def _read(self, query: str, accept: str, *, union: bool) -> CachedResponse:
+        limit = self._state.settings.limits.held
+        job = {"op": "query", "query": query, "union": union, "accept": accept, "result_limit": limit}
+        answer, _ = await self._state.read(job, self._state.view())
+        return answer
+
     async def _holds(self, query: str) -> bool:
-        state = self._state
-        job = {
-            "op": "query",
-            "query": query,
-            "union": True,
-            "accept": "application/sparql-results+json",
-            "result_limit": state.settings.limits.held,
-        }
-        answer, _ = await state.read(job, state.view())
+        answer = await self._read(query, "application/sparql-results+json", union=True)
         return bool(json.loads(answer.body)["boolean"])
 
     async def _rdf(self, query: str, offer: Offer, *, union: bool) -> Response:
-        state = self._state
-        job = {
-            "op": "query",
-            "query": query,
-            "union": union,
-            "accept": offer.media_type,
-            "result_limit": state.settings.limits.held,
-        }
-        answer, _ = await state.read(job, state.view())
+        answer = await self._read(query, offer.media_type, union=union)
         return Response(answer.body, headers={"vary": "Accept"}, media_type=answer.content_type.decode())
 
 
