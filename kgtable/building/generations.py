@@ -66,9 +66,6 @@ ORIGIN = "origin.json"
 MADE_AGAIN = ("ontology.ttl", "ontology.owl", "report.json", DESCRIPTION, ORIGIN)
 """Parts that a build makes from the store and the catalogue."""
 
-EVALUATION = "evaluation.json"
-"""The file in a graph directory with the last evaluation that was reported, which its server shows."""
-
 
 @dataclass(frozen=True)
 class Generation:

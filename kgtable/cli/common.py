@@ -9,8 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -161,23 +162,21 @@ class ProgressLine:
         self.close()
 
 
-def complete_methods(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The retrieval methods whose names begin like this, for the shell."""
-    from kgtable.systems.methods import METHODS
-
-    return [CompletionItem(name) for name in METHODS if name.startswith(begun)]
+Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _presentations(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
-    from kgtable.answering.presentations import PRESENTATIONS
+def _names_of(module: str, variable: str) -> Completion:
+    """What completes the names in a variable of a module, which is imported when the shell asks."""
 
-    return [CompletionItem(name) for name in PRESENTATIONS if name.startswith(begun)]
+    def complete(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+        names = map(str, getattr(import_module(f"kgtable.{module}"), variable))
+        return [CompletionItem(name) for name in names if name.startswith(begun)]
+
+    return complete
 
 
-def _prompts(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
-    from kgtable.answering.prompting import PromptSetting
-
-    return [CompletionItem(name.value) for name in PromptSetting if name.value.startswith(begun)]
+complete_methods = _names_of("systems.methods", "METHODS")
+"""Completes the names of retrieval methods in the shell."""
 
 
 def _tables(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -191,14 +190,9 @@ def _tables(context: click.Context, option: click.Parameter, begun: str) -> list
         return []
 
 
-kg_option = click.option(
-    "--kg",
-    required=True,
-    type=click.Path(path_type=Path),
-    envvar="KGTABLE_KG",
-    show_envvar=True,
-    help="The directory of the graph.",
-)
+_KG: dict[str, Any] = {"type": click.Path(path_type=Path), "envvar": "KGTABLE_KG", "show_envvar": True}
+kg_option = click.option("--kg", required=True, help="The directory of the graph.", **_KG)
+optional_kg_option = click.option("--kg", help="The directory of the graph.", **_KG)
 allow_hosts_option = click.option(
     "--allow-host",
     "allow_hosts",
@@ -257,9 +251,13 @@ defuse_option = click.option(
 )
 table_option = click.option("--table", shell_complete=_tables, help="One table, by its id.")
 presentation_option = click.option(
-    "--presentation", shell_complete=_presentations, help="How the evidence is laid out for the model."
+    "--presentation",
+    shell_complete=_names_of("answering.presentations", "PRESENTATIONS"),
+    help="How the evidence is laid out for the model.",
 )
-prompt_option = click.option("--prompt", shell_complete=_prompts, help="The prompt setting.")
+prompt_option = click.option(
+    "--prompt", shell_complete=_names_of("answering.prompting", "PromptSetting"), help="The prompt setting."
+)
 
 
 def standard_input(paths: Sequence[Path]) -> list[Any]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import kgtable
-from kgtable.cli.common import Command, ProgressLine, complete_methods, note, say
+from kgtable.cli.common import Command, ProgressLine, complete_methods, say
 from kgtable.config import load_settings
-from kgtable.errors import StorageError, UsageError
+from kgtable.errors import UsageError
 
 if TYPE_CHECKING:
     from kgtable.evaluation.benchmark import Benchmark
@@ -92,7 +92,7 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 
 
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
-    from kgtable.evaluation.report import keep_for_server, write_report
+    from kgtable.evaluation.report import write_report
     from kgtable.evaluation.session import estimate, evaluate, read_result, write_result
     from kgtable.evaluation.summary import comparison_lines, run_lines
 
@@ -120,10 +120,6 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
         write_result(run, result)
     if options["report"] is not None:
         write_report(run, options["report"])
-        try:
-            keep_for_server(run, kg.path)
-        except StorageError as error:
-            note(f"Warning: {error} The server's page /evaluation stays as it was.")
     for line in run_lines(run):
         say(line)
     if keep is not None:

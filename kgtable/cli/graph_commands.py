@@ -25,6 +25,7 @@ from kgtable.cli.common import (
     kg_option,
     mapping_option,
     note,
+    optional_kg_option,
     parts_option,
     reading,
     refuse_standard_input,
@@ -68,19 +69,7 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 @parts_option
 @file_seconds_option
 @report_option
-def convert(
-    paths: tuple[Path, ...],
-    output: str,
-    format: str | None,
-    format_in: str | None,
-    mapping: Path | None,
-    base: str,
-    workers: int,
-    scheduler: str | None,
-    parts: str | None,
-    file_seconds: int | None,
-    report: Path | None,
-) -> None:
+def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Path | None, **options: Any) -> None:
     """Write tables as RDF.
 
     The tables are in files and folders, or one file is on standard input (-). The exit status is 1 where a
@@ -90,19 +79,7 @@ def convert(
         raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
     target: Path | IO[bytes] = sys.stdout.buffer if output == "-" else Path(output)
     with ProgressLine() as progress:
-        done = kgtable.convert(
-            standard_input(paths),
-            target,
-            format=format,
-            format_in=format_in,
-            mapping=mapping,
-            base=base,
-            workers=workers,
-            scheduler=scheduler,
-            parts=parts,
-            file_seconds=file_seconds,
-            progress=progress,
-        )
+        done = kgtable.convert(standard_input(paths), target, format=format, progress=progress, **options)
     _finish(done, report)
 
 
@@ -120,18 +97,7 @@ def convert(
 @click.option("--dry-run", is_flag=True, help="Ask the model nothing, and tell what asking would take.")
 @report_option
 def build(
-    paths: tuple[Path, ...],
-    kg: Path,
-    mapping: Path | None,
-    base: str | None,
-    embedding: str,
-    workers: int,
-    scheduler: str | None,
-    parts: str | None,
-    file_seconds: int | None,
-    model: str | None,
-    dry_run: bool,
-    report: Path | None,
+    paths: tuple[Path, ...], kg: Path, model: str | None, dry_run: bool, report: Path | None, **options: Any
 ) -> None:
     """Build a graph from tables, or bring it up to date.
 
@@ -145,20 +111,7 @@ def build(
     refuse_standard_input(paths)
     with (
         ProgressLine() as progress,
-        kgtable.build(
-            paths,
-            kg,
-            mapping=mapping,
-            base=base,
-            embedding=embedding,
-            workers=workers,
-            scheduler=scheduler,
-            parts=parts,
-            file_seconds=file_seconds,
-            model=model,
-            dry_run=dry_run,
-            progress=progress,
-        ) as graph,
+        kgtable.build(paths, kg, model=model, dry_run=dry_run, progress=progress, **options) as graph,
     ):
         built = graph.built
     assert built is not None
@@ -265,13 +218,7 @@ def export(kg: Path, output: str, table: str | None, format: str | None, defuse:
 
 @click.command(cls=Command)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--kg",
-    type=click.Path(path_type=Path),
-    envvar="KGTABLE_KG",
-    show_envvar=True,
-    help="The directory of the graph.",
-)
+@optional_kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def validate(context: click.Context, path: Path | None, kg: Path | None, as_json: bool) -> None:

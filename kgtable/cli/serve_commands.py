@@ -20,7 +20,7 @@ import click
 from click.core import ParameterSource
 
 import kgtable
-from kgtable.cli.common import Command, ProgressLine, allow_hosts_option, kg_option, note
+from kgtable.cli.common import Command, ProgressLine, allow_hosts_option, kg_option, note, optional_kg_option
 from kgtable.errors import UsageError
 from kgtable.resources import cache_folder
 from kgtable.server.options import UPLOADS, DefaultGraph
@@ -33,18 +33,9 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
     return value
 
 
-kg_option_or_folder = click.option(
-    "--kg",
-    type=click.Path(path_type=Path),
-    envvar="KGTABLE_KG",
-    show_envvar=True,
-    help="The directory of the graph.",
-)
-
-
 @click.command(cls=Command)
 @click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True))
-@kg_option_or_folder
+@optional_kg_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=7878, show_default=True, type=click.IntRange(0, 65_535), help="0 for any.")
 @click.option("--writable", is_flag=True, help="Take SPARQL updates and graphs, with the bearer token.")
@@ -191,15 +182,7 @@ def _paths(folder: Path, place: Path) -> list[Path]:
     type=click.FloatRange(0.1, 86_400),
     help="Seconds a SPARQL query may take.",
 )
-def mcp(
-    kg: Path,
-    http: bool,
-    host: str,
-    port: int,
-    token: str | None,
-    allow_hosts: tuple[str, ...],
-    timeout: float,
-) -> None:
+def mcp(kg: Path, http: bool, timeout: float, **options: Any) -> None:
     """Serve a graph to assistants by the Model Context Protocol.
 
     The tools are ask, retrieve, sparql, run_program, tables, table and cell; cited cells are resources. An
@@ -210,8 +193,7 @@ def mcp(
     if not http:
         asyncio.run(serve_stdio(kg, timeout=timeout))
         return
-    say = partial(click.echo, err=True)
-    asyncio.run(serve_http(kg, host=host, port=port, token=token, allow_hosts=allow_hosts, timeout=timeout, say=say))
+    asyncio.run(serve_http(kg, timeout=timeout, say=partial(click.echo, err=True), **options))
 
 
 COMMANDS = (serve, mcp)

@@ -10,7 +10,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from kgtable.building.generations import EVALUATION
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import System
@@ -22,64 +21,16 @@ TABLES_SHOWN = 10
 PROMPT_SHOWN = 8_000
 _FOLDER = PACKAGE / "evaluation" / "page"
 _COLUMNS = (
-    "recall@1",
-    "recall@5",
-    "recall@10",
-    "recall@30",
-    "precision@5",
-    "all@30",
-    "mrr",
-    "ndcg@10",
-    "cells@1000",
-    "matched_cells@1000",
-    "match",
-    "exact",
-    "numeric",
-    "contained",
-    "f1",
-    "fact",
-    "verified",
-    "judged",
+    "recall@1", "recall@5", "recall@10", "recall@30", "precision@5", "all@30", "mrr", "ndcg@10", "cells@1000",
+    "matched_cells@1000", "match", "exact", "numeric", "contained", "f1", "fact", "verified", "judged",
     "agreement",
-)
+)  # fmt: skip
 
 
 def write_report(run: Run, path: Path) -> None:
     """Write the report atomically. Raises `StorageError`."""
     with whole_file(path) as file:
         file.write(report_html(run).encode("utf-8", "replace"))
-
-
-def keep_for_server(run: Run, directory: Path) -> None:
-    """Write the evaluation of a graph to its directory, for the page of a server. Raises `StorageError`."""
-    content = json.dumps(report_json(run), ensure_ascii=False, separators=(",", ":"))
-    with whole_file(directory / EVALUATION) as file:
-        file.write(content.encode("utf-8", "replace"))
-
-
-def report_json(run: Run) -> dict[str, Any]:
-    """Content of the report page: the metrics of each system, and every question without its prompts."""
-    found = {system: means(run.of(system)) for system in run.plan.systems}
-    columns = [name for name in _COLUMNS if any(name in scores for scores in found.values())]
-    questions = _questions(run)
-    for question in questions:
-        for record in question["found"]:
-            record.pop("prompt")
-            record.pop("triples")
-    return {
-        "benchmark": run.plan.benchmark,
-        "split": run.plan.split,
-        "tables": run.plan.tables,
-        "metrics": [{"name": name, "label": metric_name(name)} for name in columns],
-        "systems": [
-            {
-                "name": system.name,
-                "scores": {name: asdict(scores[name]) for name in columns if name in scores},
-            }
-            for system, scores in found.items()
-        ],
-        "questions": questions,
-    }
 
 
 def report_html(run: Run) -> str:

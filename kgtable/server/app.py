@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgtable.server import security
 from kgtable.server.api_routes import Api
 from kgtable.server.editing import Editing
-from kgtable.server.pages import Pages, more_pages, problem_response
+from kgtable.server.pages import Pages, problem_response
 from kgtable.server.requests import header_map, text
 from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
 from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
@@ -49,11 +49,11 @@ def make_site(state: ServerState) -> Starlette:
         where = f"There is nothing at {request.url.path[:200]}."
         detail = where if kind == "not-found" else KINDS[kind].title
         told = Problem(kind, detail, {}, dict(error.headers or {}))
-        return problem_response(told, request.headers.get("accept", ""), more_pages(state))
+        return problem_response(told, request.headers.get("accept", ""), editable=state.settings.editable)
 
     async def problem(request: Request, error: Exception) -> Response:
         assert isinstance(error, Problem)
-        return problem_response(error, request.headers.get("accept", ""), more_pages(state))
+        return problem_response(error, request.headers.get("accept", ""), editable=state.settings.editable)
 
     return Starlette(
         routes=[
@@ -160,7 +160,7 @@ class Server:
     async def _tell(
         self, problem: Problem, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        response = problem_response(problem, text(headers, b"accept"), more_pages(self.state))
+        response = problem_response(problem, text(headers, b"accept"), editable=self.state.settings.editable)
         if scope["method"] == "HEAD":
             response.body = b""
         await response(scope, receive, send)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -19,14 +18,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from kgtable.building.generations import EVALUATION
-from kgtable.errors import KgtableError
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.security import COOKIE, same_secret
-from kgtable.server.state import ServerState
+from kgtable.server.state import CachedResponse, ServerState
 from kgtable.server.workers.messages import KINDS, Problem
 
 FOLDER = Path(__file__).parent
@@ -39,11 +36,8 @@ NAVIGATION = (
 )
 BRING = ("bring", "/bring", "Bring tables")
 """The page of an editable server."""
-EVALUATED = ("evaluation", "/evaluation", "Evaluation")
-"""The page of a graph that was evaluated."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "bring": "Bring tables",
-    "evaluation": "Evaluation",
     "table": "Table",
     "document": "Document",
     "resource": "Resource",
@@ -79,12 +73,11 @@ def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-def page(name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()) -> bytes:
-    """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
+def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool = False) -> bytes:
+    """Fill in a page template; `values` must already be escaped. An editable server has a page more."""
     current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
-    links = "".join(
-        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in (*NAVIGATION, *more)
-    )
+    linked = (*NAVIGATION, BRING) if editable else NAVIGATION
+    links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
     script = "shell" if name == "problem" else name
     scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
         (
@@ -118,17 +111,6 @@ class Files(StaticFiles):
         return response
 
 
-def more_pages(state: ServerState) -> tuple[tuple[str, str, str], ...]:
-    """The pages that this server has beside those of every server."""
-    try:
-        directory = state.view().directory
-    except (Problem, KgtableError, OSError):  # an error page has to be shown for a missing graph too
-        directory = None
-    evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
-    more = (EVALUATED,) if evaluated else ()
-    return (*more, BRING) if state.settings.editable else more
-
-
 class Pages:
     """The routes of one server's pages."""
 
@@ -137,7 +119,7 @@ class Pages:
 
     def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
         """A page with this server's navigation."""
-        return page(name, values, more_pages(self._state))
+        return page(name, values, editable=self._state.settings.editable)
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -150,7 +132,6 @@ class Pages:
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
             *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
-            Route("/evaluation", self.plain, methods=["GET"]),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),
@@ -176,11 +157,11 @@ class Pages:
         Raises `Problem` (404) where there is no such table.
         """
         id = request.path_params["id"]
-        if await self._has_table(id):
+        if await self._has_graph(self._table_iri(id)):
             form = request.query_params.get("format", "")
         else:
             id, _, form = id.rpartition(".")
-            if form not in _TABLE_FORMATS or not await self._has_table(id):
+            if form not in _TABLE_FORMATS or not await self._has_graph(self._table_iri(id)):
                 raise Problem("not-found", f"There is no table {request.path_params['id'][:200]!r} here.")
         if form == "csv":
             return await whole_csv(self._state, id)
@@ -202,21 +183,22 @@ class Pages:
     async def document(self, request: Request) -> Response:
         """One document's text. Raises `Problem` (404) where there is no such document."""
         id = request.path_params["id"]
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
-        iri = Namespaces(base).document_iri(id) if base and id else ""
-        if iri:
-            requests.check_iri(iri, "The address")
-        if not iri or not await self._holds(f"ASK {{ GRAPH <{iri}> {{ ?s ?p ?o }} }}"):
+        base = self._base()
+        if not await self._has_graph(Namespaces(base).document_iri(id) if base and id else ""):
             raise Problem("not-found", f"There is no document {id[:200]!r} here.")
         return _html(request, self._page("document"))
 
     def _table_iri(self, id: str) -> str:
-        """The IRI of a table; empty where the store is no graph of tables."""
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+        """The IRI of a table; empty where the store is not a graph of tables."""
+        base = self._base()
         return Namespaces(base).table_iri(id) if base and id else ""
 
-    async def _has_table(self, id: str) -> bool:
-        iri = self._table_iri(id)
+    def _base(self) -> str:
+        """What the graph's own IRIs begin with; empty where the store is not a graph of tables."""
+        return self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+
+    async def _has_graph(self, iri: str) -> bool:
+        """Whether there is a graph of this name; there is none without a name."""
         if not iri:
             return False
         requests.check_iri(iri, "The address")
@@ -243,9 +225,8 @@ class Pages:
 
     async def data(self, request: Request) -> Response:
         """A data IRI that is requested at its own path."""
-        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
         raw = request.scope.get("raw_path", b"").decode("latin-1").partition("?")[0]
-        iri = base + (raw or quote(request.url.path)).lstrip("/")
+        iri = self._base() + (raw or quote(request.url.path)).lstrip("/")
         requests.check_iri(iri, "The address")
         return await self._dereference(request, iri)
 
@@ -263,28 +244,18 @@ class Pages:
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
         return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
 
+    async def _read(self, query: str, accept: str, *, union: bool) -> CachedResponse:
+        limit = self._state.settings.limits.held
+        job = {"op": "query", "query": query, "union": union, "accept": accept, "result_limit": limit}
+        answer, _ = await self._state.read(job, self._state.view())
+        return answer
+
     async def _holds(self, query: str) -> bool:
-        state = self._state
-        job = {
-            "op": "query",
-            "query": query,
-            "union": True,
-            "accept": "application/sparql-results+json",
-            "result_limit": state.settings.limits.held,
-        }
-        answer, _ = await state.read(job, state.view())
+        answer = await self._read(query, "application/sparql-results+json", union=True)
         return bool(json.loads(answer.body)["boolean"])
 
     async def _rdf(self, query: str, offer: Offer, *, union: bool) -> Response:
-        state = self._state
-        job = {
-            "op": "query",
-            "query": query,
-            "union": union,
-            "accept": offer.media_type,
-            "result_limit": state.settings.limits.held,
-        }
-        answer, _ = await state.read(job, state.view())
+        answer = await self._read(query, offer.media_type, union=union)
         return Response(answer.body, headers={"vary": "Accept"}, media_type=answer.content_type.decode())
 
 
@@ -311,12 +282,12 @@ def _html(request: Request, content: bytes) -> Response:
 _OFFERS = (Offer("application/problem+json", ("application/json",), None), Offer(HTML, (), None))
 
 
-def problem_response(problem: Problem, accept: str, more: Sequence[tuple[str, str, str]] = ()) -> Response:
+def problem_response(problem: Problem, accept: str, *, editable: bool = False) -> Response:
     """The error in the format the client accepts: a page for browsers, else problem details."""
     offer = negotiation.choose(accept, _OFFERS)
     if offer is None or offer.media_type != HTML:
         return problem.response()
     values = {"title": KINDS[problem.kind].title, "detail": problem.detail, "status": str(problem.status)}
-    content = page("problem", {name: escape(value) for name, value in values.items()}, more)
+    content = page("problem", {name: escape(value) for name, value in values.items()}, editable=editable)
     headers = {"cache-control": "no-store", **problem.headers}
     return Response(content, problem.status, headers, offer.content_type)

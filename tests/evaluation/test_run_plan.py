@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.errors import BenchmarkError, KgtableError, UsageError
+from kgtable.errors import BenchmarkError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.run_plan import System, graph_state, make_plan, systems
 from tests.evaluation.sample import QUESTIONS, write_benchmark
@@ -78,26 +78,3 @@ def test_systems_are_the_product_of_the_options_where_they_apply() -> None:
         "zero-shot/m1",
         "zero-shot/m2",
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": ("bm26",)}, "no method 'bm26'"),
-        ({"methods": ("bm25",), "formats": ("pdf",)}, "no table format 'pdf'"),
-        ({"methods": ("bm25",), "prompts": ("p",)}, "no prompt setting 'p'"),
-        ({"methods": ()}, "nothing to evaluate"),
-    ],
-)
-def test_what_cannot_be_evaluated(options: dict[str, tuple[str, ...]], message: str) -> None:
-    with pytest.raises(KgtableError, match=message):
-        systems(**options)
-
-
-def test_embeddings_are_for_dense_alone() -> None:
-    assert systems(("bm25", "dense"), embeddings=("minilm",)) == (
-        System("bm25"),
-        System("dense", embedding="minilm"),
-    )
-    with pytest.raises(UsageError):
-        systems(("dense",), presentations=("poem",))

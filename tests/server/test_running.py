@@ -84,17 +84,6 @@ def test_only_graph_directories_are_served(tmp_path: Path) -> None:
         GraphFolder(tmp_path)
 
 
-def test_tokens_and_addresses() -> None:
-    assert with_token(ServerSettings()).token is None
-    assert len(with_token(ServerSettings(writable=True)).token or "") > 20
-    assert len(with_token(ServerSettings(host="0.0.0.0")).token or "") > 20
-    with pytest.raises(ServerError):
-        with_token(ServerSettings(token="short"))
-    listener = bind(ServerSettings(port=0))
-    with listener, pytest.raises(ServerError, match="Choose another one"):
-        bind(ServerSettings(port=listener.getsockname()[1]))
-
-
 def test_beyond_loopback_everything_needs_the_token(graph_folder: Path) -> None:
     settings = ServerSettings(host="0.0.0.0", port=0, token=TOKEN)
     with running(settings, GraphFolder(graph_folder)) as server:
