@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from kgtable.ontology.mapping import ColumnMapping
@@ -48,6 +48,9 @@ _CODE = re.compile(r"(?=[^\d]*\d)[A-Za-z0-9]+(?:[-./#_][A-Za-z0-9]+)*")
 _TIMES = (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD)
 _NOT_ADDED = frozenset({"Temperature", "Velocity", "Pressure", "Density", "Frequency", "NumberDensity", "Length"})
 
+
+_NEAR: Final = 6
+"""How far apart the columns of an account stand at most."""
 
 _UNITS_READ: Final = 12
 """Numbers of a column whose units are read."""
@@ -677,14 +680,15 @@ class _Columns:
         every = {
             c: [self._body.number(at, c) or zero for at in self._members]
             for c, m in self._meanings.items()
-            if m.role is Role.MEASURE and c != column
+            if m.role is Role.MEASURE and c != column and abs(c - column) <= _NEAR
         }
         for flow in every.values():
             if any(flow) and (flow[1:] == steps or [-x for x in flow[1:]] == steps or [-x for x in flow[:-1]] == steps):
                 return True
-        pairs = [(a, b) for i, a in enumerate(every.values()) for b in list(every.values())[i + 1 :]]
+        less = [-step for step in steps]
         return any(
-            [x - y for x, y in zip(a[1:], b[1:], strict=True)] in (steps, [-s for s in steps]) for a, b in pairs[:60]
+            [x - y for x, y in zip(a[1:], b[1:], strict=True)] in (steps, less)
+            for a, b in combinations(every.values(), 2)
         )
 
     def _products(
