@@ -137,11 +137,6 @@ class RecordFile:
             self._handle.close()
             self._handle = None
 
-    def remove(self) -> None:
-        """Close and delete the file, once the run has finished."""
-        self.close()
-        self.path.unlink(missing_ok=True)
-
     def _check(self, fingerprint: str) -> None:
         if fingerprint != self._fingerprint:
             raise UsageError(

@@ -33,7 +33,6 @@ from kgtable.evaluation.run_plan import (
     answer_json,
     graph_state,
     judge_request,
-    put,
 )
 from kgtable.evaluation.scoring import (
     CUTOFFS,
@@ -197,7 +196,7 @@ class Stages:
             work.size |= {"encoded": found.encoded, "shown": int(bool(found.shown))}
         probe = PromptProbe()
         with work.stage("prompt"), suppress(PromptMeasured):
-            self._prompts(work.system, probe)(put(found, asked(question)))
+            self._prompts(work.system, probe)(replace(found, question=asked(question)))
         if probe.tokens is not None:
             work.size["tokens"] = probe.tokens
 
@@ -207,7 +206,7 @@ class Stages:
             found = with_gold_tables(found, work.question.tables)
         if work.reached("retrieval"):
             with work.stage("answer"):
-                answer = self._answerers[work.system.name](put(found, asked(work.question)))
+                answer = self._answerers[work.system.name](replace(found, question=asked(work.question)))
         text, value = (answer.text, answer.value) if answer else ("", None)
         work.answer = answer
         work.scores |= answer_scores(work.question, text, value)

@@ -193,11 +193,6 @@ def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:
     return read_zero_shot(question, request, llm.complete(request))
 
 
-def put(found: Retrieval, question: str) -> Retrieval:
-    """The retrieval with the question as it is asked: a statement becomes a yes-or-no question."""
-    return replace(found, question=question)
-
-
 def answer_json(answer: Answer) -> dict[str, Any]:
     """The fields of an answer that a record keeps."""
     return {
