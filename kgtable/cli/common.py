@@ -194,11 +194,7 @@ _KG: dict[str, Any] = {"type": click.Path(path_type=Path), "envvar": "KGTABLE_KG
 kg_option = click.option("--kg", required=True, help="The directory of the graph.", **_KG)
 optional_kg_option = click.option("--kg", help="The directory of the graph.", **_KG)
 allow_hosts_option = click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A further name this server answers to.",
+    "--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="A further name this server answers to."
 )
 mapping_option = click.option(
     "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
@@ -217,9 +213,7 @@ file_seconds_option = click.option(
     "  [default: 30, more for a large one]",
 )
 scheduler_option = click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Convert on the workers of this Dask scheduler, such as tcp://host:8786.",
+    "--scheduler", metavar="ADDRESS", help="Convert on the workers of this Dask scheduler, such as tcp://host:8786."
 )
 parts_option = click.option(
     "--parts",

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer, Status
 from kgtable.answering.prompting import estimate_tokens
-from kgtable.errors import (
-    LLMAuthError,
-    LLMError,
-    LLMRateLimitError,
-    LLMUnreachableError,
-    StorageError,
-)
+from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMUnreachableError, StorageError
 from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
 from kgtable.evaluation.run_plan import (
@@ -34,14 +28,7 @@ from kgtable.evaluation.run_plan import (
     graph_state,
     judge_request,
 )
-from kgtable.evaluation.scoring import (
-    CUTOFFS,
-    ShownGold,
-    answer_scores,
-    asked,
-    ranking_scores,
-    retrieval_scores,
-)
+from kgtable.evaluation.scoring import CUTOFFS, ShownGold, answer_scores, asked, ranking_scores, retrieval_scores
 from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
