@@ -58,9 +58,7 @@ NOTHING_FOUND = 1
 @click.option("--base-url", help="The endpoint of the model.")
 @click.option("--rerank/--no-rerank", default=True, help="Let the model order the best tables too.")
 @click.option(
-    "--explain",
-    is_flag=True,
-    help="Show labels, expansion, candidates and scores, with the time of each step.",
+    "--explain", is_flag=True, help="Show labels, expansion, candidates and scores, with the time of each step."
 )
 @click.option("-f", "--format", type=click.Choice(FORMATS), help="[default: table; with --questions jsonl]")
 @click.option("-o", "--output", default="-", help="The file to write; - for standard output.")
@@ -399,23 +397,11 @@ ROW_FORMATS = ("table", "json", "csv", "tsv")
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
 @kg_option
 @click.option(
-    "-f",
-    "--format",
-    type=click.Choice(ROW_FORMATS),
-    default="table",
-    show_default=True,
-    help="Form of the rows.",
+    "-f", "--format", type=click.Choice(ROW_FORMATS), default="table", show_default=True, help="Form of the rows."
 )
 @click.option("--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table.")
 @table_option
-def sql(
-    query: str | None,
-    file: IO[str] | None,
-    kg: Path,
-    format: str,
-    schema: bool,
-    table: str | None,
-) -> None:
+def sql(query: str | None, file: IO[str] | None, kg: Path, format: str, schema: bool, table: str | None) -> None:
     """Query the tables of a graph in SQL.
 
     One SELECT in DuckDB's SQL over tables with exact decimals, dates and texts; --schema tells their names. A

@@ -7,9 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -162,20 +161,33 @@ class ProgressLine:
         self.close()
 
 
-Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+_Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _names_of(module: str, variable: str) -> Completion:
-    """What completes the names in a variable of a module, which is imported when the shell asks."""
-
-    def complete(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
-        names = map(str, getattr(import_module(f"kgtable.{module}"), variable))
-        return [CompletionItem(name) for name in names if name.startswith(begun)]
-
-    return complete
+def _completing(names: Callable[[], Iterable[str]]) -> _Completion:
+    """What completes names in the shell; they are read when it asks."""
+    return lambda context, option, begun: [CompletionItem(name) for name in names() if name.startswith(begun)]
 
 
-complete_methods = _names_of("systems.methods", "METHODS")
+def _methods() -> Iterable[str]:
+    from kgtable.systems.methods import METHODS
+
+    return METHODS
+
+
+def _presentations() -> Iterable[str]:
+    from kgtable.answering.presentations import PRESENTATIONS
+
+    return PRESENTATIONS
+
+
+def _prompts() -> Iterable[str]:
+    from kgtable.answering.prompting import PromptSetting
+
+    return [setting.value for setting in PromptSetting]
+
+
+complete_methods = _completing(_methods)
 """Completes the names of retrieval methods in the shell."""
 
 
@@ -194,11 +206,7 @@ _KG: dict[str, Any] = {"type": click.Path(path_type=Path), "envvar": "KGTABLE_KG
 kg_option = click.option("--kg", required=True, help="The directory of the graph.", **_KG)
 optional_kg_option = click.option("--kg", help="The directory of the graph.", **_KG)
 allow_hosts_option = click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A further name this server answers to.",
+    "--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="A further name this server answers to."
 )
 mapping_option = click.option(
     "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
@@ -217,9 +225,7 @@ file_seconds_option = click.option(
     "  [default: 30, more for a large one]",
 )
 scheduler_option = click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Convert on the workers of this Dask scheduler, such as tcp://host:8786.",
+    "--scheduler", metavar="ADDRESS", help="Convert on the workers of this Dask scheduler, such as tcp://host:8786."
 )
 parts_option = click.option(
     "--parts",
@@ -251,13 +257,9 @@ defuse_option = click.option(
 )
 table_option = click.option("--table", shell_complete=_tables, help="One table, by its id.")
 presentation_option = click.option(
-    "--presentation",
-    shell_complete=_names_of("answering.presentations", "PRESENTATIONS"),
-    help="How the evidence is laid out for the model.",
+    "--presentation", shell_complete=_completing(_presentations), help="How the evidence is laid out for the model."
 )
-prompt_option = click.option(
-    "--prompt", shell_complete=_names_of("answering.prompting", "PromptSetting"), help="The prompt setting."
-)
+prompt_option = click.option("--prompt", shell_complete=_completing(_prompts), help="The prompt setting.")
 
 
 def standard_input(paths: Sequence[Path]) -> list[Any]:

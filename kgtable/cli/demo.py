@@ -46,9 +46,7 @@ def steps(folder: Path | str) -> Iterator[DemoStep]:
     with kgtable.build(tables, graph) as kg:
         assert kg.built is not None
         yield DemoStep(
-            "Read, typed and stored as a graph",
-            "kgtable build samples --kg graph",
-            kg.built.conversion.to_text(),
+            "Read, typed and stored as a graph", "kgtable build samples --kg graph", kg.built.conversion.to_text()
         )
         yield DemoStep(
             "A row and its first number as Turtle",
@@ -82,9 +80,7 @@ def _row_of_turtle(path: Path) -> str:
 
 @click.command(cls=Command)
 @click.option(
-    "--keep",
-    type=click.Path(path_type=Path),
-    help="Leave the sample tables and the graph in this new or empty folder.",
+    "--keep", type=click.Path(path_type=Path), help="Leave the sample tables and the graph in this new or empty folder."
 )
 def demo(keep: Path | None) -> None:
     """Show the whole flow over the sample tables."""

@@ -41,32 +41,21 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="A retrieval method, or zero-shot; repeat for several.",
 )
 @click.option(
-    "--table-format",
-    "--format",
-    "formats",
-    multiple=True,
-    help="Text form of whole tables, for bm25 and dense.",
+    "--table-format", "--format", "formats", multiple=True, help="Text form of whole tables, for bm25 and dense."
 )
 @click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense.")
 @click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
 @click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
 @click.option("--model", "models", multiple=True, help="Language model that answers.")
 @click.option(
-    "--assist",
-    "assists",
-    multiple=True,
-    help="What the model does for hybrid: rules (nothing), labels, labels+rerank.",
+    "--assist", "assists", multiple=True, help="What the model does for hybrid: rules (nothing), labels, labels+rerank."
 )
 @click.option("--split", help="Which questions; the default is the only split, or dev.")
 @click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
 @click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
 @click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
 @click.option("--oracle-tables", is_flag=True, help="Answer from the gold tables of each question alone.")
-@click.option(
-    "--scaling",
-    is_flag=True,
-    help="Measure prompts, encoded texts and time by the size of the gold tables.",
-)
+@click.option("--scaling", is_flag=True, help="Measure prompts, encoded texts and time by the size of the gold tables.")
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
 @click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
@@ -108,14 +97,7 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
     keep = result.with_name(f"{result.name}.partial.jsonl") if result else None
     earlier = read_result(options["compared"]) if options["compared"] else None
     with _Shown() as progress:
-        run = evaluate(
-            kg,
-            plan,
-            settings,
-            keep=keep,
-            resume=options["resume"],
-            progress=progress,
-        )
+        run = evaluate(kg, plan, settings, keep=keep, resume=options["resume"], progress=progress)
     if result is not None:
         write_result(run, result)
     if options["report"] is not None:

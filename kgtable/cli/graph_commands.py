@@ -188,11 +188,7 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
 @click.option("-o", "--output", required=True, help="The file or folder to write; - for standard output.")
 @table_option
 @click.option(
-    "-f",
-    "--format",
-    "--as",
-    "format",
-    help=f"csv, xlsx, {FORMATS}; by default the suffix of the output tells.",
+    "-f", "--format", "--as", "format", help=f"csv, xlsx, {FORMATS}; by default the suffix of the output tells."
 )
 @defuse_option
 def export(kg: Path, output: str, table: str | None, format: str | None, defuse: bool) -> None:

@@ -55,11 +55,7 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
 @click.option("--cors", multiple=True, metavar="ORIGIN", help="A web origin that may call this server; * for all.")
 @allow_hosts_option
 @click.option(
-    "--allow-service",
-    "allow_services",
-    multiple=True,
-    metavar="IRI",
-    help="An endpoint that SERVICE may ask.",
+    "--allow-service", "allow_services", multiple=True, metavar="IRI", help="An endpoint that SERVICE may ask."
 )
 @click.option("--allow-load", "allow_loads", multiple=True, metavar="IRI", help="A document that LOAD may fetch.")
 @click.option(
@@ -71,17 +67,11 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
     help="Seconds a query may take; a write four times as long.",
 )
 @click.option(
-    "--memory",
-    default=1_024,
-    show_default=True,
-    type=click.IntRange(64),
-    help="MiB a query or write may use.",
+    "--memory", default=1_024, show_default=True, type=click.IntRange(64), help="MiB a query or write may use."
 )
 @click.option("--result-size", default=1_024, show_default=True, type=click.IntRange(1), help="MiB a result may have.")
 @click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help="Queries that run side by side.  [default: two for each processor]",
+    "--workers", type=click.IntRange(1), help="Queries that run side by side.  [default: two for each processor]"
 )
 @click.option(
     "--connections",
@@ -91,9 +81,7 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
     help="Connections one address may keep open.",
 )
 @click.option(
-    "--access-log/--no-access-log",
-    default=True,
-    help="Write one JSON object for each request to standard output.",
+    "--access-log/--no-access-log", default=True, help="Write one JSON object for each request to standard output."
 )
 @click.option(
     "--editable",
@@ -101,10 +89,7 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
     help="Let people add tables and decide about columns on the pages; on this machine without a token.",
 )
 @click.option(
-    "--embedding",
-    default="minilm",
-    show_default=True,
-    help="For FOLDER: the model of the search index, or none.",
+    "--embedding", default="minilm", show_default=True, help="For FOLDER: the model of the search index, or none."
 )
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default for FOLDER, on a terminal.")
 def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | None, **options: Any) -> None:
@@ -125,11 +110,7 @@ def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | 
     with (
         ProgressLine() as progress,
         kgtable.build(
-            _paths(folder, place),
-            place,
-            embedding=embedding,
-            workers=os.cpu_count() or 1,
-            progress=progress,
+            _paths(folder, place), place, embedding=embedding, workers=os.cpu_count() or 1, progress=progress
         ) as graph,
     ):
         note(f"{len(graph.catalogue.tables):,} tables.")
@@ -157,10 +138,7 @@ def slug(name: str) -> str:
 def _paths(folder: Path, place: Path) -> list[Path]:
     """The folder, and the files that were brought to its graph by the pages."""
     brought = place / UPLOADS
-    return [
-        folder,
-        *(sorted(path for path in brought.iterdir() if path.is_file()) if brought.is_dir() else ()),
-    ]
+    return [folder, *(sorted(path for path in brought.iterdir() if path.is_file()) if brought.is_dir() else ())]
 
 
 @click.command(cls=Command)

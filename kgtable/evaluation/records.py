@@ -116,8 +116,7 @@ class RecordFile:
                 record = Record.from_json(item)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise BenchmarkError(
-                    f"{self.path}, line {number}: this is no record of a run.",
-                    hint="Delete the file to start over.",
+                    f"{self.path}, line {number}: this is no record of a run.", hint="Delete the file to start over."
                 ) from error
             records[record.system, record.question] = record
         with storage_errors(self.path):
@@ -136,11 +135,6 @@ class RecordFile:
         if self._handle is not None:
             self._handle.close()
             self._handle = None
-
-    def remove(self) -> None:
-        """Close and delete the file, once the run has finished."""
-        self.close()
-        self.path.unlink(missing_ok=True)
 
     def _check(self, fingerprint: str) -> None:
         if fingerprint != self._fingerprint:

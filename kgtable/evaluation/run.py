@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer, Status
 from kgtable.answering.prompting import estimate_tokens
-from kgtable.errors import (
-    LLMAuthError,
-    LLMError,
-    LLMRateLimitError,
-    LLMUnreachableError,
-    StorageError,
-)
+from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMUnreachableError, StorageError
 from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
 from kgtable.evaluation.run_plan import (
@@ -33,16 +27,8 @@ from kgtable.evaluation.run_plan import (
     answer_json,
     graph_state,
     judge_request,
-    put,
 )
-from kgtable.evaluation.scoring import (
-    CUTOFFS,
-    ShownGold,
-    answer_scores,
-    asked,
-    ranking_scores,
-    retrieval_scores,
-)
+from kgtable.evaluation.scoring import CUTOFFS, ShownGold, answer_scores, asked, ranking_scores, retrieval_scores
 from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
@@ -197,7 +183,7 @@ class Stages:
             work.size |= {"encoded": found.encoded, "shown": int(bool(found.shown))}
         probe = PromptProbe()
         with work.stage("prompt"), suppress(PromptMeasured):
-            self._prompts(work.system, probe)(put(found, asked(question)))
+            self._prompts(work.system, probe)(replace(found, question=asked(question)))
         if probe.tokens is not None:
             work.size["tokens"] = probe.tokens
 
@@ -207,7 +193,7 @@ class Stages:
             found = with_gold_tables(found, work.question.tables)
         if work.reached("retrieval"):
             with work.stage("answer"):
-                answer = self._answerers[work.system.name](put(found, asked(work.question)))
+                answer = self._answerers[work.system.name](replace(found, question=asked(work.question)))
         text, value = (answer.text, answer.value) if answer else ("", None)
         work.answer = answer
         work.scores |= answer_scores(work.question, text, value)

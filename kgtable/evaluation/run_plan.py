@@ -193,11 +193,6 @@ def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:
     return read_zero_shot(question, request, llm.complete(request))
 
 
-def put(found: Retrieval, question: str) -> Retrieval:
-    """The retrieval with the question as it is asked: a statement becomes a yes-or-no question."""
-    return replace(found, question=question)
-
-
 def answer_json(answer: Answer) -> dict[str, Any]:
     """The fields of an answer that a record keeps."""
     return {
@@ -222,10 +217,7 @@ _PROMPT = PACKAGE / "evaluation" / "prompts" / "judge.txt"
 _REPLY: Mapping[str, Any] = {
     "title": "verdict",
     "type": "object",
-    "properties": {
-        "reason": {"type": "string"},
-        "verdict": {"type": "string", "enum": list(WEIGHTS)},
-    },
+    "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(WEIGHTS)}},
     "required": ["reason", "verdict"],
     "additionalProperties": False,
 }
@@ -382,7 +374,4 @@ def shapes(kg: KnowledgeGraph) -> dict[str, tuple[int, int]]:
 
 def graph_state(kg: KnowledgeGraph) -> dict[str, Any]:
     """Identity of a graph's state: its base IRI and the hash of each table's file."""
-    return {
-        "base": kg.names.base,
-        "tables": {id: record.sha256 for id, record in kg.catalogue.tables.items()},
-    }
+    return {"base": kg.names.base, "tables": {id: record.sha256 for id, record in kg.catalogue.tables.items()}}

@@ -178,10 +178,7 @@ def latency(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for stage in stages:
         times = sorted(record.ms[stage] for record in records if stage in record.ms)
-        found[stage] = {
-            "median": times[len(times) // 2],
-            "p95": times[min(len(times) - 1, len(times) * 95 // 100)],
-        }
+        found[stage] = {"median": times[len(times) // 2], "p95": times[min(len(times) - 1, len(times) * 95 // 100)]}
     return found
 
 
@@ -217,11 +214,7 @@ def records_of(result: Mapping[str, Any], system: str | None = None) -> tuple[st
 
 
 def _question_json(record: Record) -> dict[str, Any]:
-    item: dict[str, Any] = {
-        "id": record.question,
-        "tables": list(record.tables),
-        "scores": dict(record.scores),
-    }
+    item: dict[str, Any] = {"id": record.question, "tables": list(record.tables), "scores": dict(record.scores)}
     if record.answer is not None:
         item["answer"] = record.answer
     if record.verdict is not None:

@@ -30,13 +30,7 @@ class LlamaIndexRetriever(BaseRetriever):
     """
 
     def __init__(
-        self,
-        graph: KnowledgeGraph,
-        *,
-        k: int = DEFAULT_K,
-        method: str = "hybrid",
-        tables: int = 5,
-        **options: Any,
+        self, graph: KnowledgeGraph, *, k: int = DEFAULT_K, method: str = "hybrid", tables: int = 5, **options: Any
     ) -> None:
         super().__init__(**options)
         self._graph, self._k, self._method, self._tables = graph, k, method, tables
@@ -89,9 +83,5 @@ def _text_node(id: str, text: str, metadata: dict[str, Any], shown: Sequence[str
     """A node whose text a model sees with these metadata alone: the rest is for programs."""
     hidden = [name for name in metadata if name not in shown]
     return TextNode(
-        id_=id,
-        text=text,
-        metadata=metadata,
-        excluded_llm_metadata_keys=hidden,
-        excluded_embed_metadata_keys=hidden,
+        id_=id, text=text, metadata=metadata, excluded_llm_metadata_keys=hidden, excluded_embed_metadata_keys=hidden
     )

@@ -77,8 +77,7 @@ AskedQuestion = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUESTION, description="A question in plain words.")
 ]
 ChosenMethod = Annotated[
-    str,
-    Field(pattern=r"^[a-z0-9-]+$", max_length=100, description="The retrieval method; the default is hybrid."),
+    str, Field(pattern=r"^[a-z0-9-]+$", max_length=100, description="The retrieval method; the default is hybrid.")
 ]
 GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
 GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the grid, from 0.")]

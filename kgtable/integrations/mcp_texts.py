@@ -69,18 +69,7 @@ def triple_line(triple: Mapping[str, Any]) -> str:
 
 def cell_text(cell: Mapping[str, Any]) -> str:
     """What is known of a cell, a line each."""
-    names = (
-        "text",
-        "value",
-        "unit",
-        "unit_from",
-        "scale",
-        "scale_from",
-        "period",
-        "header",
-        "label",
-        "groups",
-    )
+    names = ("text", "value", "unit", "unit_from", "scale", "scale_from", "period", "header", "label", "groups")
     place = f"{identifier(cell['table'])} {spreadsheet_reference(cell['row'], cell['column'])}"
     return "\n".join([place, *(f"{name}: {one_line(cell[name])}" for name in names if cell[name])])
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,15 +13,9 @@ from starlette.routing import Route
 from kgtable.server import requests
 from kgtable.server.openapi import document
 from kgtable.server.operations import MOST_TRIPLES, READING, Operation, method_of, question_of
-from kgtable.server.requests import not_modified, server_event
+from kgtable.server.requests import TellEvent, not_modified
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem
-from kgtable.server.workers.process import WorkerFrame
-
-LISTENING = 0.5
-"""Seconds of silence after which a stream of events looks whether its client is still there."""
-COMMENTS_EVERY = 20
-"""Such looks after which a comment keeps the connection alive."""
 
 
 class Api:
@@ -71,48 +64,15 @@ class Api:
         job["after"] = after
         if "text/event-stream" in request.headers.get("accept", ""):
             unbuffered = {"cache-control": "no-store", "x-accel-buffering": "no"}
-            return StreamingResponse(self._events(job, request), media_type="text/event-stream", headers=unbuffered)
+
+            async def work(tell: TellEvent) -> None:
+                told = await self._state.explore(job, lambda frame: tell(frame[0]["name"], frame[1]))
+                tell("answer", told)
+
+            events = requests.server_events(work, request.is_disconnected)
+            return StreamingResponse(events, media_type="text/event-stream", headers=unbuffered)
         body = await self._state.explore(job)
         return Response(body, media_type=requests.JSON, headers={"cache-control": "no-store"})
-
-    async def _events(self, job: Head, request: Request) -> AsyncIterator[bytes]:
-        """Server-sent events: the question as it is understood, stages, what was found, text, then the answer.
-
-        An error takes the place of the answer. In silence a comment is sent now and then, and the work ends
-        where the client is gone.
-        """
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-        def told(frame: WorkerFrame) -> None:
-            queue.put_nowait(server_event(frame[0]["name"], frame[1]))
-
-        async def work() -> None:
-            try:
-                queue.put_nowait(server_event("answer", await self._state.explore(job, told)))
-            except Problem as problem:
-                queue.put_nowait(server_event("problem", problem.body()))
-            finally:
-                queue.put_nowait(None)
-
-        task = asyncio.create_task(work())
-        silent = 0
-        try:
-            while True:
-                try:
-                    event = await asyncio.wait_for(queue.get(), LISTENING)
-                except TimeoutError:
-                    silent += 1
-                    if await request.is_disconnected():
-                        return
-                    if silent % COMMENTS_EVERY == 0:
-                        yield b": working\n\n"
-                    continue
-                if event is None:
-                    return
-                silent = 0
-                yield event
-        finally:
-            task.cancel()
 
     async def _give(self, request: Request, job: Head) -> Response:
         tag = f'W/"{self._state.view().version}"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import secrets
 import shutil
 import unicodedata
 from collections import OrderedDict
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,9 @@ from starlette.routing import Route
 
 from kgtable.server import requests, security
 from kgtable.server.options import MEBIBYTE, UPLOADS
+from kgtable.server.requests import TellEvent
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem, busy, storage_kind
-from kgtable.server.workers.process import WorkerFrame
 from kgtable.tables.discovery import SUFFIXES
 
 MOST_WAITING = 50
@@ -153,45 +151,34 @@ class Editing:
             raise busy("The graph is being built already.", 5)
         self._building = True
         job = {"op": "build", "decisions": given.get("decisions")}
-        events = self._events(job, files, [brought[name] for name in names])
+        gone = [brought[name] for name in names]
+        events = requests.server_events(lambda tell: self._work(job, files, gone, tell))
         return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
-    async def _events(self, job: Head, files: list[WaitingFile], gone: list[Path]) -> AsyncIterator[bytes]:
-        """Progress, then ``built`` or ``problem``; the build goes on when the client goes away."""
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-        async def work() -> None:
-            moved: list[tuple[WaitingFile, Path]] = []
-            try:
-                for file in files:
-                    target = self._folder() / self._free_name(file.name)
-                    os.replace(file.path, target)
-                    moved.append((file, target))
-                whole = {
-                    **job,
-                    "files": [str(target) for _, target in moved],
-                    "without": [str(path) for path in gone],
-                }
-                told = await self._state.edit(whole, lambda frame: _tell(queue, frame))
-                for file in files:
-                    self._forget(file.id)
-                for path in gone:
-                    path.unlink(missing_ok=True)
-                queue.put_nowait(requests.server_event("built", told))
-            except (Problem, OSError) as error:
-                for file, target in moved:
-                    if target.exists():
-                        os.replace(target, file.path)
-                problem = error if isinstance(error, Problem) else Problem(storage_kind(error), str(error))
-                queue.put_nowait(requests.server_event("problem", problem.body()))
-            finally:
-                self._building = False
-                queue.put_nowait(None)
-
-        task = asyncio.create_task(work())
-        while (event := await queue.get()) is not None:
-            yield event
-        await task
+    async def _work(self, job: Head, files: list[WaitingFile], gone: list[Path], tell: TellEvent) -> None:
+        """Build, and tell progress, then ``built``. Raises `Problem`; the files wait as before then."""
+        moved: list[tuple[WaitingFile, Path]] = []
+        try:
+            for file in files:
+                target = self._folder() / self._free_name(file.name)
+                os.replace(file.path, target)
+                moved.append((file, target))
+            whole = {**job, "files": [str(target) for _, target in moved], "without": [str(path) for path in gone]}
+            told = await self._state.edit(whole, lambda frame: tell(frame[0]["name"], frame[1]))
+            for file in files:
+                self._forget(file.id)
+            for path in gone:
+                path.unlink(missing_ok=True)
+            tell("built", told)
+        except (Problem, OSError) as error:
+            for file, target in moved:
+                if target.exists():
+                    os.replace(target, file.path)
+            if isinstance(error, Problem):
+                raise
+            raise Problem(storage_kind(error), str(error)) from error
+        finally:
+            self._building = False
 
     def _require(self, headers: dict[bytes, bytes]) -> None:
         security.require_edit(self._state.settings, headers)
@@ -246,10 +233,6 @@ def _texts(value: object) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise Problem("bad-request", "uploads and remove must be lists of texts.")
     return list(dict.fromkeys(value))
-
-
-def _tell(queue: asyncio.Queue[bytes | None], frame: WorkerFrame) -> None:
-    queue.put_nowait(requests.server_event(frame[0]["name"], frame[1]))
 
 
 def _json(value: object, status: int = 200) -> Response:

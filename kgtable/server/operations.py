@@ -19,7 +19,7 @@ MOST_ROWS, MOST_COLUMNS = 10**9, 10**6
 QUESTION = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUESTION, "pattern": r"\S"}
 METHOD = {"type": "string", "default": "hybrid"}
 
-Schema: TypeAlias = Mapping[str, Any]
+_Schema: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Parameter:
 
     name: str
     about: str
-    schema: Schema
+    schema: _Schema
     read: Callable[[str | None], Any]
     required: bool = False
     key: str = ""
@@ -66,7 +66,7 @@ class Operation:
         return {"op": self.name, **path, **values}
 
 
-def whole_schema(low: int, high: int, default: int | None = None) -> Schema:
+def whole_schema(low: int, high: int, default: int | None = None) -> _Schema:
     """The schema of a whole number in a range."""
     schema = {"type": "integer", "minimum": low, "maximum": high}
     return schema if default is None else {**schema, "default": default}

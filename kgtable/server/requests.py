@@ -300,6 +300,53 @@ async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None 
     await send({"type": "http.response.body", "body": b""})
 
 
-def server_event(name: str, data: bytes) -> bytes:
-    """One event of a stream of server-sent events."""
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+TellEvent: TypeAlias = Callable[[str, bytes], None]
+"""How an event is sent by its name."""
+LISTENING = 0.5
+"""Seconds of silence after which a stream of events looks whether its client is still there."""
+COMMENTS_EVERY = 20
+"""Such looks after which a comment keeps the connection alive."""
+
+
+async def server_events(
+    work: Callable[[TellEvent], Awaitable[None]], is_gone: Callable[[], Awaitable[bool]] | None = None
+) -> AsyncIterator[bytes]:
+    """The server-sent events that `work` tells, ``problem`` where it raises a `Problem`.
+
+    The work ends where `is_gone` says that the client is gone, and in silence a comment is sent now and then. Without
+    `is_gone` the work goes on then, and there are no comments.
+    """
+    queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def tell(name: str, data: bytes) -> None:
+        queue.put_nowait(b"event: " + name.encode() + b"\ndata: " + data + b"\n\n")
+
+    async def told() -> None:
+        try:
+            await work(tell)
+        except Problem as problem:
+            tell("problem", problem.body())
+        finally:
+            queue.put_nowait(None)
+
+    task = asyncio.create_task(told())
+    silent = 0
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(queue.get(), LISTENING)
+            except TimeoutError:
+                silent += 1
+                if is_gone is not None and await is_gone():
+                    return
+                if is_gone is not None and silent % COMMENTS_EVERY == 0:
+                    yield b": working\n\n"
+                continue
+            if event is None:
+                await task
+                return
+            silent = 0
+            yield event
+    finally:
+        if is_gone is not None:
+            task.cancel()

@@ -53,8 +53,7 @@ def with_token(settings: ServerSettings) -> ServerSettings:
     token = settings.token
     if token is not None and (len(token) < 8 or not (token.isascii() and token.isprintable())):
         raise ServerError(
-            "The token is too short, or not what a request can carry.",
-            hint="Use at least 8 letters and digits.",
+            "The token is too short, or not what a request can carry.", hint="Use at least 8 letters and digits."
         )
     if needed and settings.token is None:
         return replace(settings, token=secrets.token_urlsafe(24))

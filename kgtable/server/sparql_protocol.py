@@ -134,10 +134,7 @@ class SparqlEndpoint:
             raise Problem("bad-request", "The update is in the body: it may not be in the address as well.")
         operation = _from_parameters({**in_url, "update": [""]}, headers)
         limit = state.settings.limits.upload
-        async with (
-            state.upload() as folder,
-            requests.saved_body(receive, headers, limit, folder) as path,
-        ):
+        async with state.upload() as folder, requests.saved_body(receive, headers, limit, folder) as path:
             await self._update(operation, base, send, path)
 
     async def _update(self, operation: ProtocolOperation, base: str, send: Send, path: Path | None = None) -> None:
@@ -157,13 +154,7 @@ class SparqlEndpoint:
 
 
 def query_job(
-    settings: ServerSettings,
-    operation: ProtocolOperation,
-    known: str,
-    base: str,
-    version: str,
-    *,
-    compress: bool,
+    settings: ServerSettings, operation: ProtocolOperation, known: str, base: str, version: str, *, compress: bool
 ) -> Head:
     """The job of a query for a worker.
 
@@ -214,10 +205,7 @@ def _from_parameters(found: Parameters, headers: Mapping[bytes, bytes]) -> Proto
     if query is not None and update is not None:
         raise Problem("bad-request", "A request is either a query or an update, not both.")
     if update is not None:
-        default, named = (
-            requests.iris(found, "using-graph-uri"),
-            requests.iris(found, "using-named-graph-uri"),
-        )
+        default, named = (requests.iris(found, "using-graph-uri"), requests.iris(found, "using-named-graph-uri"))
     else:
         default, named = requests.iris(found, "default-graph-uri"), requests.iris(found, "named-graph-uri")
     accept = requests.text(headers, b"accept") if update is not None else requests.accepted(found, headers)
@@ -286,13 +274,7 @@ class GraphStore:
             await send_answer(send, answer, answer.tag, head=scope["method"] == "HEAD", gone=gone)
 
     async def _write(
-        self,
-        target: Target,
-        origin: str,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        headers: Mapping[bytes, bytes],
+        self, target: Target, origin: str, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
         method = scope["method"]
         settings = self._state.settings

@@ -43,10 +43,7 @@ def zeros(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [half, zeros])
-@pytest.mark.parametrize(
-    "name",
-    ["kgtable.json", "catalogue.sqlite", "index.json", "tables.json", "cell_text.npy"],
-)
+@pytest.mark.parametrize("name", ["kgtable.json", "catalogue.sqlite", "index.json", "tables.json", "cell_text.npy"])
 def test_a_damaged_file_is_told_in_one_line_or_made_anew(
     whole: Path, tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
 ) -> None:
@@ -116,13 +113,7 @@ def test_nothing_is_taken_over_from_a_damaged_index(whole: Path, tmp_path: Path,
     data[-8:] = b"\x7f" * 8
     path.write_bytes(data)
     tables = ["build", str(whole / "tables"), "--embedding", "none"]
-    for command in (
-        ["ask", QUESTION],
-        ["retrieve", QUESTION],
-        tables,
-        ["ask", QUESTION],
-        ["retrieve", QUESTION],
-    ):
+    for command in (["ask", QUESTION], ["retrieve", QUESTION], tables, ["ask", QUESTION], ["retrieve", QUESTION]):
         found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
         assert isinstance(found.exception, SystemExit | None), (command, found.exception)
     assert found.exit_code == 0

@@ -105,10 +105,7 @@ def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
     [
         (["sparql", "SELEKT", "--kg", "KG"], "Error: The query cannot be parsed"),
         (["sparql", "--kg", "KG"], "Error: Give a query"),
-        (
-            ["sparql", "ASK {}", "--kg", "nowhere"],
-            "Error: There is no graph in nowhere. Make one with: kgtable build",
-        ),
+        (["sparql", "ASK {}", "--kg", "nowhere"], "Error: There is no graph in nowhere. Make one with: kgtable build"),
         (["sparql", "ASK {}", "--kg", "KG", "--format", "pdf"], "Error: Unknown result format 'pdf'"),
         (["validate"], "Error: Give a file or folder, or a graph."),
         (["validate", "nowhere"], "Error: nowhere"),
@@ -117,10 +114,7 @@ def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
         (["convert", "TABLES", "-o", "x.pdf"], "names no RDF format"),
         (["convert", "TABLES", "-o", "x.ttl", "--base", "no iri"], "is not an absolute IRI"),
         (["convert", "TABLES", "-o", "/proc/x/y.ttl"], "Error: /proc/x/y.ttl cannot be written"),
-        (
-            ["build", "TABLES", "--kg", "KG", "--mapping", "nowhere.csv"],
-            "Error: There is no mapping nowhere.csv",
-        ),
+        (["build", "TABLES", "--kg", "KG", "--mapping", "nowhere.csv"], "Error: There is no mapping nowhere.csv"),
     ],
 )
 def test_errors_say_what_is_wrong(arguments: list[str], message: str, kg: str, folder: Path) -> None:

@@ -83,11 +83,7 @@ def test_questions_of_a_file_are_answered_in_order_with_their_ids(kg: Path, tmp_
     assert done.exit_code == 0, done.output
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [result["id"] for result in found] == ["b", "3", "7"]
-    assert [result["tables"][:1] and result["tables"][0]["table"] for result in found] == [
-        "lakes",
-        "medals",
-        [],
-    ]
+    assert [result["tables"][:1] and result["tables"][0]["table"] for result in found] == ["lakes", "medals", []]
     rows = list(csv.DictReader(io.StringIO(run("--questions", file, "--kg", kg, "-k", "2", "-f", "csv").stdout)))
     assert [row["id"] for row in rows] == ["b", "b", "3", "3"]
 

@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import (
-    Benchmark,
-    check_benchmark,
-)
+from kgtable.evaluation.benchmark import Benchmark, check_benchmark
 from scripts.benchmarks.folder import BenchmarkFolder, file_name, inner, read_json_lines, reading
 
 
@@ -46,10 +43,7 @@ def test_a_folder_without_questions(tmp_path: Path) -> None:
         ("[" * 100_000, "line 2: this is not JSON"),
         ("[1]", "line 2: the line: "),
         (GOOD | {"id": 7}, "line 2: id: 7 is not of type 'string'"),
-        (
-            GOOD | {"id": "2", "cells": [["t", -2, 0]]},
-            r"line 2: cells\[0\]\[1\]: -2 is less than the minimum",
-        ),
+        (GOOD | {"id": "2", "cells": [["t", -2, 0]]}, r"line 2: cells\[0\]\[1\]: -2 is less than the minimum"),
         (GOOD, "line 2: the id “1” stands in line 1 too"),
     ],
 )
@@ -66,12 +60,7 @@ def test_invalid_utf8_is_named(tmp_path: Path) -> None:
 
 def test_check_lists_every_fault(tmp_path: Path) -> None:
     benchmark = folder(
-        tmp_path,
-        "{",
-        GOOD,
-        GOOD | {"id": "2", "tables": ["u"]},
-        GOOD,
-        GOOD | {"id": "3", "cells": [["t", 9, 1]]},
+        tmp_path, "{", GOOD, GOOD | {"id": "2", "tables": ["u"]}, GOOD, GOOD | {"id": "3", "cells": [["t", 9, 1]]}
     )
     faults = [str(fault) for fault in check_benchmark(benchmark, {"t": (4, 2)})]
     assert len(faults) == 4

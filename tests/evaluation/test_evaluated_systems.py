@@ -5,13 +5,7 @@ import pytest
 import kgtable
 from kgtable.config import Settings
 from kgtable.errors import RetrievalError, UsageError
-from kgtable.evaluation.run_plan import (
-    WEIGHTS,
-    System,
-    judge_request,
-    model_answerer,
-    systems,
-)
+from kgtable.evaluation.run_plan import WEIGHTS, System, judge_request, model_answerer, systems
 from kgtable.graph.table_source import TableReader
 from kgtable.llm.repair import mismatch
 from kgtable.llm.scripted import ScriptedLLM

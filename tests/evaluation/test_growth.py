@@ -59,9 +59,7 @@ def test_the_generator_is_seeded_and_keeps_the_rows_of_the_questions(tmp_path: P
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
 
 
-def test_gold_is_there_and_answers_are_those_of_the_rows(
-    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
-) -> None:
+def test_gold_is_there_and_answers_are_those_of_the_rows(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
     benchmark, graph = grown
     assert check_benchmark(benchmark, shapes(graph)) == []
     table = grown_table(20)
@@ -118,9 +116,7 @@ def test_a_second_run_measures_the_same_and_takes_nothing_from_the_cache(
     assert sum(record.size.get("encoded", 0) for record in again.records) >= sum(SIZES)
 
 
-def test_a_run_that_measures_nothing_has_no_sizes(
-    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
-) -> None:
+def test_a_run_that_measures_nothing_has_no_sizes(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
     benchmark, graph = grown
     plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
     assert not any(" cells, " in line for line in run_lines(plain))

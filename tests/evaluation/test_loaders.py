@@ -33,24 +33,15 @@ CASES: dict[Callable[[Path], None], tuple[BenchmarkQuestion, list[list[str]]]] =
         [["Team", "Points"], ["Rovers\nFC", "12"]],
     ),
     tatqa: (BenchmarkQuestion("q", "?", ("12",), ("t",), (("t", 1, 1),)), GRID),
-    finqa: (
-        BenchmarkQuestion("A/2008/p.pdf-1", "?", ("0.5",), ("A_2008_p.pdf-1",), (("A_2008_p.pdf-1", 1, 1),)),
-        GRID,
-    ),
+    finqa: (BenchmarkQuestion("A/2008/p.pdf-1", "?", ("0.5",), ("A_2008_p.pdf-1",), (("A_2008_p.pdf-1", 1, 1),)), GRID),
     hitab: (BenchmarkQuestion("h1", "?", ("9.0",), ("7",), (("7", 2, 1),)), GRID),
-    fetaqa: (
-        BenchmarkQuestion("4", "?", ("Rovers lead.",), ("feta_4",), (("feta_4", 1, 0), ("feta_4", 1, 1))),
-        GRID,
-    ),
+    fetaqa: (BenchmarkQuestion("4", "?", ("Rovers lead.",), ("feta_4",), (("feta_4", 1, 0), ("feta_4", 1, 1))), GRID),
     ottqa: (BenchmarkQuestion("o1", "?", ("12",), ("League_0",), (("League_0", 1, 1),)), GRID[:2]),
     tabfact: (
         BenchmarkQuestion("tf_2-1-1-0", "rovers lead", ("1",), ("tf_2-1-1",)),
         [["team", "points"], ['"rovers', "12"]],
     ),
-    spider: (
-        BenchmarkQuestion("spider-dev-0", "?", ("Rovers", "United"), ("league__Team",)),
-        [["name", "points"]],
-    ),
+    spider: (BenchmarkQuestion("spider-dev-0", "?", ("Rovers", "United"), ("league__Team",)), [["name", "points"]]),
     multitableqa: (BenchmarkQuestion("wtq-0", "?", ("12",), ("wtq_1", "wtq_2")), GRID[:2]),
 }
 

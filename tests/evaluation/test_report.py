@@ -10,14 +10,7 @@ import pytest
 
 from kgtable.errors import StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.report import (
-    COLOURS,
-    PROMPT_SHOWN,
-    bar_chart,
-    line_chart,
-    report_html,
-    write_report,
-)
+from kgtable.evaluation.report import COLOURS, PROMPT_SHOWN, bar_chart, line_chart, report_html, write_report
 from kgtable.evaluation.run import Run
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 

@@ -63,10 +63,7 @@ def test_splits(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_
 
 def test_systems_are_the_product_of_the_options_where_they_apply() -> None:
     found = systems(
-        ("hybrid", "bm25", "zero-shot"),
-        formats=("csv", "html"),
-        prompts=("context-first",),
-        models=("m1", "m2"),
+        ("hybrid", "bm25", "zero-shot"), formats=("csv", "html"), prompts=("context-first",), models=("m1", "m2")
     )
     assert [system.name for system in found] == [
         "hybrid/context-first/m1",

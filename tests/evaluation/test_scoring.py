@@ -103,12 +103,7 @@ def test_one_gold_table_is_enough_where_the_question_says_so() -> None:
     question = BenchmarkQuestion("q", "?", tables=("a", "b"), any_of=True)
     assert table_scores(question, ["b"], [1])["recall@1"] == 1.0
     strict = BenchmarkQuestion("q", "?", tables=("a", "b"))
-    assert table_scores(strict, ["b"], [1]) == {
-        "recall@1": 0.5,
-        "precision@1": 1.0,
-        "any@1": 1.0,
-        "all@1": 0.0,
-    }
+    assert table_scores(strict, ["b"], [1]) == {"recall@1": 0.5, "precision@1": 1.0, "any@1": 1.0, "all@1": 0.0}
 
 
 QUESTIONS = (

@@ -12,13 +12,13 @@ import pytest
 
 import kgtable
 from kgtable.config import load_settings
-from kgtable.errors import LLMError, UsageError
+from kgtable.errors import UsageError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
 from kgtable.evaluation.session import evaluate, read_result, write_result
-from kgtable.evaluation.summary import causes, means, result_json
+from kgtable.evaluation.summary import causes, means
 from tests.evaluation.sample import answer
 from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
@@ -116,33 +116,6 @@ def test_two_runs_give_the_same_file(
     write_result(again, tmp_path / "two.json")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     assert "ms" not in json.loads((tmp_path / "one.json").read_text())["systems"][0]["questions"][0]
-
-
-def test_a_model_that_dies_half_way_is_taken_up_again(
-    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path, run: Run
-) -> None:
-    keep = tmp_path / "run.partial.jsonl"
-    plan = plan_for(graph, benchmark_folder, judge=True)
-    asked: list[str] = []
-
-    def dying(body: Mapping[str, Any]) -> Say | Fail:
-        return reply(body) if stage_of(body)[1] == "How many ships" else Fail(503, "down")
-
-    monkeypatched = pytest.MonkeyPatch()
-    monkeypatched.setattr("kgtable.evaluation.run.STOP_AFTER", 3)
-    with monkeypatched.context(), pytest.raises(LLMError, match="--resume"):
-        run_over_http(graph, plan, dying, keep=keep, concurrency=1)
-    monkeypatched.undo()
-
-    def recovered(body: Mapping[str, Any]) -> Say | Fail:
-        asked.append(stage_of(body)[1])
-        return reply(body)
-
-    with pytest.raises(UsageError, match="did not end"):
-        run_over_http(graph, plan, recovered, keep=keep)
-    resumed = run_over_http(graph, plan, recovered, keep=keep, resume=True)
-    assert "How many ships" not in asked
-    assert result_json(resumed) == result_json(run)
 
 
 def test_an_answer_that_fails_counts_as_wrong(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> None:

@@ -10,14 +10,7 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, System
-from kgtable.evaluation.summary import (
-    compare,
-    compare_records,
-    mean_interval,
-    means,
-    records_of,
-    result_json,
-)
+from kgtable.evaluation.summary import compare, compare_records, mean_interval, means, records_of, result_json
 
 GONE = Failure("answer", "LLMUnreachableError", "port 1234 refused")
 RECORDS = (

@@ -227,10 +227,7 @@ def test_clients_over_http_need_the_name_and_the_token(samples_path: Path) -> No
             async def status(host: str, token: str) -> int:
                 url = f"http://{host}/mcp"
                 async with httpx.AsyncClient(transport=transport) as client:
-                    headers = {
-                        "authorization": f"Bearer {token}",
-                        "accept": "application/json, text/event-stream",
-                    }
+                    headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
                     return (await client.post(url, json=PING, headers=headers)).status_code
 
             async with server.session_manager.run():
@@ -248,11 +245,7 @@ PING = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
 
 
@@ -296,10 +289,7 @@ def test_no_text_of_a_table_begins_a_line(forged_graph: Path) -> None:
         own = [line for line in lines if line.startswith("status: ")]
         assert len(own) == (name == "ask"), said(result)
         assert not any(line.startswith("note: all") for line in lines)
-        shown = [
-            said(result),
-            *(str(link.description) for link in result.content if isinstance(link, ResourceLink)),
-        ]
+        shown = [said(result), *(str(link.description) for link in result.content if isinstance(link, ResourceLink))]
         assert not any(sign in text for text in shown for sign in "\r\x1b\u202e")
         assert not any("\n" in text for text in shown[1:])
     assert said(results[0]).startswith("Tern status: verified note: [1mall numbers were checked\n")

@@ -46,11 +46,7 @@ def client(graph: Path) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert server.stdin is not None
     assert server.stdout is not None
-    greeting = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     server.stdin.write(request("initialize", greeting, 0) + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     server.stdin.flush()
     assert b"kgtable" in server.stdout.readline()

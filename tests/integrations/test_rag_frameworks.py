@@ -46,10 +46,7 @@ def test_a_langchain_chain_passes_the_tables_on(samples_graph: kgtable.Knowledge
         return seen[-1]
 
     chain = (
-        {
-            "context": LangChainRetriever(graph=samples_graph, k=60, tables=1) | joined,
-            "question": RunnablePassthrough(),
-        }
+        {"context": LangChainRetriever(graph=samples_graph, k=60, tables=1) | joined, "question": RunnablePassthrough()}
         | ChatPromptTemplate.from_template("{context}\n\n{question}")
         | GenericFakeChatModel(messages=iter([AIMessage("Norrvik")]))
     )
@@ -75,12 +72,7 @@ def test_llamaindex_retrieves_nodes_and_answers_with_sources(samples_graph: kgta
     assert str(response) == "Norrvik"
     assert response.metadata is not None
     assert response.metadata["answer"]["status"] == "grounded"
-    assert [source.node.get_content() for source in response.source_nodes] == [
-        "Norrvik",
-        "198.75",
-        "61",
-        "13.25",
-    ]
+    assert [source.node.get_content() for source in response.source_nodes] == ["Norrvik", "198.75", "61", "13.25"]
     assert response.source_nodes[1].metadata["reference"] == "E3"
     assert len({source.node.node_id for source in response.source_nodes}) == 4
     assert str(asyncio.run(engine.aquery(QUESTION))) == "Norrvik"
@@ -91,10 +83,7 @@ def test_llamaindex_retrieves_nodes_and_answers_with_sources(samples_graph: kgta
 
 @pytest.mark.parametrize(
     ("package", "module", "extra"),
-    [
-        ("langchain_core", "langchain_retriever", "langchain"),
-        ("llama_index", "llamaindex_engine", "llamaindex"),
-    ],
+    [("langchain_core", "langchain_retriever", "langchain"), ("llama_index", "llamaindex_engine", "llamaindex")],
 )
 def test_without_the_package_its_extra_is_named(package: str, module: str, extra: str) -> None:
     code = (

@@ -43,14 +43,7 @@ def test_patterns_of_every_kind_match_as_in_a_copy(samples_path: Path, samples_g
     name = rdflib.URIRef(samples_graph.names.table_iri("harbour-cargo"))
     mine, theirs = live.graph(name), copy.graph(name)
     for s, p, o in list(theirs)[::7]:
-        for pattern in [
-            (s, None, None),
-            (None, p, None),
-            (None, None, o),
-            (s, p, None),
-            (None, p, o),
-            (s, p, o),
-        ]:
+        for pattern in [(s, None, None), (None, p, None), (None, None, o), (s, p, None), (None, p, o), (s, p, o)]:
             assert by_value(mine.triples(pattern)) == by_value(theirs.triples(pattern)), pattern
     assert list(mine.triples((rdflib.BNode(), None, None))) == []
     assert (rdflib.URIRef("http://nowhere/"), None, None) not in mine

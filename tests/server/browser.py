@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
@@ -65,6 +67,25 @@ class Browser:
     def complaints(self) -> list[str]:
         """What the page complained of since the last call, blocked scripts and styles among it."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+    @contextmanager
+    def fitting(self, name: str, width: int, *, dark: bool, expected: str = "") -> Iterator[None]:
+        """At a size and in the reader's colours, what the block opens fits, and complains of what is expected only.
+
+        A picture of it is kept, under its name, in the folder that ``KGTABLE_SCREENSHOTS`` names.
+        """
+        self.resize(width, 850, dark=dark)
+        self.complaints()
+        try:
+            yield
+            assert self.script("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            assert [words for words in self.complaints() if not expected or expected not in words] == []
+            folder = os.environ.get("KGTABLE_SCREENSHOTS")
+            if folder:
+                colours = "dark" if dark else "light"
+                self.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{colours}.png"))
+        finally:
+            self.resize(1280, 900)
 
     def hosts(self) -> set[str]:
         """The hosts that were asked for anything since the last call."""

@@ -10,6 +10,7 @@ import pytest
 import kgtable
 from kgtable.server.options import DefaultGraph, Lanes, ServerLimits, ServerSettings
 from kgtable.server.state import GraphFolder
+from tests.server.browser import Browser
 from tests.server.serving import TOKEN, Running, running, store_with
 
 SAMPLES = Path(kgtable.__file__).parent / "samples"
@@ -70,3 +71,11 @@ def hostile_graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.Knowledge
     rows = 'Name,"<b>""x""\u202e",%\n"<script>alert(1)</script>",7,5%\n"""quoted""",(3),\n\u202eabc,-,1\n'
     (folder / "a&b <i>.csv").write_text(rows, encoding="utf-8")
     return kgtable.build(folder / "a&b <i>.csv", folder / "kg", embedding="none")
+
+
+@pytest.fixture(scope="module")
+def browser(exploring: Running) -> Iterator[Browser]:
+    """A browser on the server of the sample tables."""
+    browser = Browser(exploring.url)
+    yield browser
+    browser.close()

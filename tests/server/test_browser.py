@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -33,13 +31,6 @@ READY = {
     "query": "#editor .CodeMirror",
     "resource": "#resource dl",
 }
-
-
-@pytest.fixture(scope="module")
-def browser(exploring: Running) -> Iterator[Browser]:
-    browser = Browser(exploring.url)
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(autouse=True)
@@ -106,12 +97,9 @@ def test_an_iri_leads_to_its_page_and_its_table(browser: Browser) -> None:
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: int, dark: bool) -> None:
-    browser.resize(width, 850, dark=dark)
-    try:
+    with browser.fitting(name, width, dark=dark):
         browser.open(PAGES[name])
         browser.find(READY[name])
-        assert browser.script("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert browser.complaints() == []
         assert browser.script("document.querySelectorAll('h1').length") == 1
         unnamed = browser.script(
             "[...document.querySelectorAll('main button, main a, main input:not([type=hidden])')]"
@@ -119,12 +107,6 @@ def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: i
             " && !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"
         )
         assert unnamed == 0
-        folder = os.environ.get("KGTABLE_SCREENSHOTS")
-        if folder:
-            colours = "dark" if dark else "light"
-            browser.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{colours}.png"))
-    finally:
-        browser.resize(1280, 900)
 
 
 def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:

@@ -147,12 +147,7 @@ def page(bindings: list[dict[str, Any]], query: str = "SELECT * {}", variables: 
 def test_markup_is_never_of_the_page() -> None:
     for shown in (
         page([{HOSTILE: {"type": "literal", "value": HOSTILE, "xml:lang": HOSTILE}}], HOSTILE, (HOSTILE,)),
-        page(
-            [
-                {"x": {"type": "uri", "value": f"javascript:{HOSTILE}"}},
-                {"x": {"type": "bnode", "value": HOSTILE}},
-            ]
-        ),
+        page([{"x": {"type": "uri", "value": f"javascript:{HOSTILE}"}}, {"x": {"type": "bnode", "value": HOSTILE}}]),
         results_page(HOSTILE, HOSTILE.encode(), graph=True).decode(),
     ):
         assert "<script>" not in shown

@@ -34,10 +34,7 @@ def test_the_address_names_the_format_of_results(reading: Running, parameter: st
     form = reading.client.post("/sparql", data={"query": QUERY, parameter: name})
     assert form.headers["content-type"].partition(";")[0] == media_type
     direct = reading.client.post(
-        "/sparql",
-        params={parameter: name},
-        content=QUERY,
-        headers={"content-type": "application/sparql-query"},
+        "/sparql", params={parameter: name}, content=QUERY, headers={"content-type": "application/sparql-query"}
     )
     assert direct.headers["content-type"].partition(";")[0] == media_type
 

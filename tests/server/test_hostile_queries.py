@@ -114,11 +114,7 @@ def test_columns_come_in_the_order_of_the_query(asked: Running) -> None:
 
 def test_questions_with_half_characters_are_refused(exploring: Running) -> None:
     headers = {"content-type": "application/json"}
-    for body in (
-        {"question": "a\ud800"},
-        {"question": "a", "method": "\udfff"},
-        {"question": "a", "\ud800": 1},
-    ):
+    for body in ({"question": "a\ud800"}, {"question": "a", "method": "\udfff"}, {"question": "a", "\ud800": 1}):
         answer = exploring.client.post("/api/ask", content=json.dumps(body), headers=headers)
         assert answer.status_code == 400, answer.text
     whole = json.dumps({"question": "How many \ud83d\ude00 planets?"})

@@ -39,11 +39,7 @@ def test_pages_are_whole_and_strict(exploring: Running, path: str) -> None:
 
 def test_an_iri_is_described_or_not_found(exploring: Running) -> None:
     turtle = {"accept": "text/turtle"}
-    for path in (
-        "/data/table/planets/cell/1/0",
-        "/data/table/planets/cell/99/0",
-        "/resource?iri=http://x.example/",
-    ):
+    for path in ("/data/table/planets/cell/1/0", "/data/table/planets/cell/99/0", "/resource?iri=http://x.example/"):
         for accept in (turtle, {"accept": "text/html"}):
             answer = exploring.client.get(path, headers=accept)
             assert answer.status_code == 404

@@ -121,9 +121,7 @@ def command(directory: Path, *options: str) -> Iterator[tuple[subprocess.Popen[s
 def test_the_command_starts_on_a_new_directory_and_ends_gracefully(tmp_path: Path) -> None:
     with command(tmp_path / "new", "--writable", "--token", TOKEN) as (process, url):
         answer = httpx.post(
-            url + "sparql",
-            content=INSERT.format(1),
-            headers={**WRITER, "content-type": "application/sparql-update"},
+            url + "sparql", content=INSERT.format(1), headers={**WRITER, "content-type": "application/sparql-update"}
         )
         assert answer.status_code == 204
         process.send_signal(signal.SIGTERM)

@@ -166,9 +166,7 @@ def test_cors_only_for_allowed_origins(reading: Running) -> None:
     assert ask("https://app.example")["access-control-allow-origin"] == "https://app.example"
     assert "access-control-allow-origin" not in ask("https://evil.example")
     preflight = reading.client.request(
-        "OPTIONS",
-        "/sparql",
-        headers={"origin": "https://app.example", "access-control-request-method": "POST"},
+        "OPTIONS", "/sparql", headers={"origin": "https://app.example", "access-control-request-method": "POST"}
     )
     assert preflight.status_code == 204
     assert "POST" in preflight.headers["access-control-allow-methods"]

@@ -139,9 +139,7 @@ def test_what_is_too_long_is_not_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("12"), st.sampled_from(KEYS), st.integers(0, 40)), max_size=30))
-def test_it_never_holds_more_than_its_capacity_and_only_what_was_put_last(
-    puts: list[tuple[str, bytes, int]],
-) -> None:
+def test_it_never_holds_more_than_its_capacity_and_only_what_was_put_last(puts: list[tuple[str, bytes, int]]) -> None:
     cache, last = AnswerCache(2 * ENTRY_COST + 50), {}
     for version, key, size in puts:
         cache.put(version, key, answer(size))

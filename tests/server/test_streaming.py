@@ -124,8 +124,7 @@ def evaluator(path: Path, triples: int) -> Evaluator:
 def sent(made: Evaluator, job: dict[str, Any]) -> list[tuple[Head, bytes]]:
     parts: list[tuple[Head, bytes]] = []
     last = made.answer(
-        {"union": False, "result_limit": 1 << 30, "stream": True, **job},
-        lambda head, body: parts.append((head, body)),
+        {"union": False, "result_limit": 1 << 30, "stream": True, **job}, lambda head, body: parts.append((head, body))
     )
     return [*parts, last]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -250,17 +249,8 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
     ],
 )
 def test_pages_of_tables_fit_and_break_no_rule(browser: Browser, path: str, ready: str, width: int, dark: bool) -> None:
-    browser.resize(width, 850, dark=dark)
-    try:
-        browser.complaints()
+    name = path.strip("/").replace("/", "-").partition("?")[0]
+    with browser.fitting(name, width, dark=dark, expected="404"):
         browser.open(path)
         browser.find(ready)
-        assert browser.script("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert [words for words in browser.complaints() if "404" not in words] == []
         assert violations(browser) == []
-        folder = os.environ.get("KGTABLE_SCREENSHOTS")
-        if folder:
-            name = path.strip("/").replace("/", "-").partition("?")[0]
-            browser.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png"))
-    finally:
-        browser.resize(1280, 900)

@@ -20,11 +20,7 @@ MOST_OUTGOING, MOST_INCOMING = 300, 100
 LONGEST_LABEL = 200
 _ROW_NUMBER = re.compile("[0-9]{1,9}")
 
-_LEFT_OUT = {
-    f"{RDF}type",
-    f"{RDFS}label",
-    *(f"{KGT}{name}" for name in ("row", "column", "width", "printed")),
-}
+_LEFT_OUT = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("row", "column", "width", "printed"))}
 """Statements that a picture is clearer without."""
 
 _NAMES = (f"{RDFS}label", f"{KGT}text")

@@ -221,11 +221,7 @@ def _folders(record: TableRecord) -> list[str]:
     return [folder] if folder else []
 
 
-_FACETS: Mapping[str, Callable[[TableRecord], list[str]]] = {
-    "unit": _units,
-    "kind": _kinds,
-    "folder": _folders,
-}
+_FACETS: Mapping[str, Callable[[TableRecord], list[str]]] = {"unit": _units, "kind": _kinds, "folder": _folders}
 """The values of a table for each of `LIST_FACETS`."""
 
 

@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgtable.errors import (
-    DamagedGraphError,
-    GraphLockedError,
-    GraphNotFoundError,
-    GraphVersionError,
-    NoSpaceError,
-)
+from kgtable.errors import DamagedGraphError, GraphLockedError, GraphNotFoundError, GraphVersionError, NoSpaceError
 from kgtable.storage import is_full
 
 if TYPE_CHECKING:

@@ -18,14 +18,7 @@ from dataclasses import dataclass, replace
 
 from kgtable.server.options import STREAM_TIMES, Lanes
 from kgtable.server.workers.messages import Head, Problem, busy
-from kgtable.server.workers.process import (
-    ResultStream,
-    View,
-    WorkerDiedError,
-    WorkerFrame,
-    WorkerJob,
-    WorkerProcess,
-)
+from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 
 _LOG = logging.getLogger(__name__)
 

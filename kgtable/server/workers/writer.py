@@ -90,11 +90,7 @@ BATCH = 50_000
 
 _DATASETS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG)
 
-_REFUSALS = {
-    "does not exist": "not-found",
-    "already exists": "conflict",
-    "custom function": "bad-request",
-}
+_REFUSALS = {"does not exist": "not-found", "already exists": "conflict", "custom function": "bad-request"}
 """What the engine says of an update it cannot carry out, and the problem that is."""
 
 
