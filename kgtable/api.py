@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from kgtable.building.convert import JobRunner
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
-    from kgtable.index.inferred.model_proposals import AnnotationReport
     from kgtable.llm.protocol import LLM
     from kgtable.ontology.mapping import UserMapping
+    from kgtable.ontology.proposals import AnnotationReport
     from kgtable.tables.discovery import Walk
 
 # Modules that only some calls need (converter, pandas, rdflib) are imported by these calls: a question

@@ -33,7 +33,7 @@ from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
 
 if TYPE_CHECKING:
-    from kgtable.index.inferred.model_proposals import AnnotationReport
+    from kgtable.ontology.proposals import AnnotationReport
 
 _NEXT_STEP = "Restore it from a copy, or build the graph again in an empty directory."
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.errors import MappingError
+from kgtable.errors import LLMError, MappingError
+from kgtable.llm.protocol import Usage
 from kgtable.ontology.mapping_rows import INFERRED, PARSERS
 from kgtable.storage import whole_file
 
@@ -75,3 +76,37 @@ def save_proposals(directory: Path, proposals: Mapping[str, TableProposal]) -> N
     tables = {table: said.to_json() for table, said in sorted(proposals.items())}
     with whole_file(directory / FILE) as file:
         file.write(json.dumps({"version": 1, "tables": tables}, indent=1).encode("ascii"))
+
+
+@dataclass(frozen=True)
+class AnnotationReport:
+    """What asking a model about tables came to, or would come to.
+
+    Attributes:
+        tables: how many tables something is undecided about that the model was not asked about before.
+        calls: how many requests these take, or took.
+        prompt_tokens: how many tokens the requests have, estimated before they are sent.
+        proposals: how many columns and titles the model proposed something for.
+        usage: requests, tokens and dollars as the model told them.
+        failure: the error with which the model failed, after which nothing more was asked.
+        messages: what went wrong otherwise.
+    """
+
+    tables: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    proposals: int = 0
+    usage: Usage = field(default_factory=Usage)
+    failure: LLMError | None = None
+    messages: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.calls:
+            return "nothing new to ask"
+        calls = f"{self.calls:,} calls for {self.tables:,} tables"
+        if not self.usage.requests:
+            return f"{calls}, about {self.prompt_tokens:,} tokens"
+        read, written, cost = self.usage.prompt_tokens, self.usage.completion_tokens, self.usage.cost
+        tokens = "" if read is None or written is None else f", {read + written:,} tokens"
+        spent = "" if cost is None else f", ${cost:.4f}"
+        return f"{calls}, {self.proposals:,} proposals{tokens}{spent}"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -29,7 +29,7 @@ from kgtable.ontology.inferred_names import SURE_FROM, is_missing_header, is_mis
 from kgtable.ontology.mapping_rows import INFERRED, KIND, PARSERS, ROLE
 from kgtable.ontology.meaning import SURE
 from kgtable.ontology.naming import predicate_name
-from kgtable.ontology.proposals import ColumnProposal, TableProposal, load_proposals, save_proposals
+from kgtable.ontology.proposals import AnnotationReport, ColumnProposal, TableProposal, load_proposals, save_proposals
 from kgtable.ontology.quantities import UNKNOWN
 from kgtable.resources import PACKAGE
 from kgtable.tables.model import MeasureKind, Role
@@ -67,40 +67,6 @@ _SCHEMA: dict[str, Any] = {
     "required": ["columns", "title"],
     "additionalProperties": False,
 }
-
-
-@dataclass(frozen=True)
-class AnnotationReport:
-    """What asking a model about tables came to, or would come to.
-
-    Attributes:
-        tables: how many tables something is undecided about that the model was not asked about before.
-        calls: how many requests these take, or took.
-        prompt_tokens: how many tokens the requests have, estimated before they are sent.
-        proposals: how many columns and titles the model proposed something for.
-        usage: requests, tokens and dollars as the model told them.
-        failure: the error with which the model failed, after which nothing more was asked.
-        messages: what went wrong otherwise.
-    """
-
-    tables: int = 0
-    calls: int = 0
-    prompt_tokens: int = 0
-    proposals: int = 0
-    usage: Usage = field(default_factory=Usage)
-    failure: LLMError | None = None
-    messages: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        if not self.calls:
-            return "nothing new to ask"
-        calls = f"{self.calls:,} calls for {self.tables:,} tables"
-        if not self.usage.requests:
-            return f"{calls}, about {self.prompt_tokens:,} tokens"
-        read, written, cost = self.usage.prompt_tokens, self.usage.completion_tokens, self.usage.cost
-        tokens = "" if read is None or written is None else f", {read + written:,} tokens"
-        spent = "" if cost is None else f", ${cost:.4f}"
-        return f"{calls}, {self.proposals:,} proposals{tokens}{spent}"
 
 
 @dataclass(frozen=True)
