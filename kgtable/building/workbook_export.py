@@ -28,6 +28,7 @@ _FIGURE = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,16})?")
 _SHARE = re.compile(r"(-?[0-9]{1,16}(?:\.[0-9]{1,16})?)%")
 _QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _CREATED = datetime.datetime(2000, 1, 1)
+_SAVED_AT = re.compile(rb"(?<=W3CDTF\">)[0-9TZ:.-]+(?=</dcterms:modified>)")
 
 
 def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
@@ -152,10 +153,13 @@ def _moment(text: str, shown: str, code: str) -> datetime.date | datetime.time |
 
 
 def _write_undated(saved: IO[bytes], handle: IO[bytes]) -> None:
-    """Write a package again without the times at which its parts were written."""
+    """Write a package again without the times at which its parts were written, and it was saved."""
     with (
         zipfile.ZipFile(saved) as source,
         zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as target,
     ):
         for name in source.namelist():
-            target.writestr(zipfile.ZipInfo(name), source.read(name), zipfile.ZIP_DEFLATED)
+            part = source.read(name)
+            if name == "docProps/core.xml":  # saving has put the time of the day there
+                part = _SAVED_AT.sub(_CREATED.strftime("%Y-%m-%dT%H:%M:%SZ").encode(), part)
+            target.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
