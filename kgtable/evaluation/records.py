@@ -116,7 +116,7 @@ class RecordFile:
                 record = Record.from_json(item)
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise BenchmarkError(
-                    f"{self.path}, line {number}: this is no record of a run.", hint="Delete the file to start over."
+                    f"{self.path}, line {number}: this is not a record of a run.", hint="Delete the file to start over."
                 ) from error
             records[record.system, record.question] = record
         with storage_errors(self.path):
