@@ -48,20 +48,27 @@ def connect(
     store: str | None = None,
     dialect: str = "generic",
     base: str | None = None,
+    index: str | None = None,
 ) -> KnowledgeGraph:
     """Connect a directory to the graph behind a SPARQL endpoint, and open that graph.
 
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
     `kgtable.graph.remote.dialects.DIALECTS`, `base` what the graph's IRIs begin with (None asks the
-    endpoint). Raises `UsageError`, `RemoteStoreError`, `GraphVersionError` for a directory that holds
-    something else, `StorageError`.
+    endpoint). `index` names an embedding (``minilm``, ``none``): the tables are read once and indexed in the
+    directory, so that retrieval has expansion and vectors. Raises `UsageError`, `RemoteStoreError`,
+    `GraphVersionError` for a directory that holds something else, `StorageError`, `EmbeddingError`.
     """
-    given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base}
+    given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base, "index": index}
     check_arguments("connect", given)
     from kgtable.building.engines import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
-    return KnowledgeGraph(directory)
+    graph = KnowledgeGraph(directory)
+    if index is not None:
+        from kgtable.index.graph_index import index_endpoint
+
+        index_endpoint(graph.store, graph.names, graph.catalogue.tables, graph.generation.index_path, index)
+    return graph
 
 
 def build(

@@ -320,7 +320,7 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
-         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
+         "index", "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
         _TEXT,
     ),
 }  # fmt: skip

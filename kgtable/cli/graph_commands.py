@@ -339,13 +339,16 @@ def hypergraph(kg: Path, clusters: int, typical: int) -> None:
 @click.option("--store", metavar="URL", help="Its Graph Store Protocol address, to read whole graphs from.")
 @dialect_option
 @click.option("--base", help="The IRI that generated IRIs begin with; by default the endpoint is asked.")
-def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | None) -> None:
+@click.option(
+    "--index", metavar="EMBEDDING", help="Read the tables and index them here, with this embedding, such as minilm."
+)
+def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | None, index: str | None) -> None:
     """Connect a directory to a SPARQL endpoint.
 
     The commands that read a graph then ask the endpoint. KGTABLE_SPARQL_TOKEN is the token for it, if
     it needs one, KGTABLE_SPARQL_ORIGIN the origins (https://host) the token may be sent to.
     """
-    with kgtable.connect(url, kg, store=store, dialect=dialect, base=base) as graph:
+    with kgtable.connect(url, kg, store=store, dialect=dialect, base=base, index=index) as graph:
         note(f"{kg}: {len(graph.tables):,} tables at {url}.")
 
 

@@ -200,7 +200,9 @@ _EMPTY = re.compile(r"(VALUES \((?:\?\w+ ?)+\) \{) \}")
 
 
 def with_values(query: str, rows: Iterable[Iterable[str]]) -> str:
-    """The query with the rows in its block ``VALUES (?a ?b) { }``, whose terms are written as in SPARQL.
+    """The query with the rows in its block ``VALUES (?a ?b) { }``, and where that stands again.
+
+    Terms are written as in SPARQL.
 
     Raises `QueryError` where there is no such block.
 
@@ -211,4 +213,4 @@ def with_values(query: str, rows: Iterable[Iterable[str]]) -> str:
     if empty is None:
         raise QueryError("The query has no empty block VALUES (?…) { }.")
     block = " ".join(f"({' '.join(row)})" for row in rows)
-    return f"{query[: empty.start()]}{empty[1]} {block} }}{query[empty.end() :]}"
+    return query.replace(empty[0], f"{empty[1]} {block} }}")

@@ -1,19 +1,20 @@
 """Texts to vectors: the `Embedder` protocol, and embedding models by name.
 
-MiniLM (`kgtable.index.minilm`), any sentence-transformers model, or OpenAI's API (``openai:<model>``), whose vectors
-are kept on disk so that each is paid for once.
+MiniLM (`kgtable.index.minilm`), any sentence-transformers model, or OpenAI's API (``openai:<model>``). Vectors that are
+asked for again and again, or paid for, are kept on disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -140,27 +141,105 @@ def _loaded(name: str) -> Embedder | None:
         return None
 
 
+def load_stored(name: str = DEFAULT) -> Embedder | None:
+    """The model of that name with its vectors kept in the user's cache folder. Raises as `load_embedder` does."""
+    embedder = load_embedder(name)
+    if embedder is None or isinstance(embedder, StoredVectors):
+        return embedder
+    return StoredVectors(embedder, cache_folder() / FILE)
+
+
+MOST_BYTES = 1 << 30
+"""Size of the file beyond which the oldest quarter of the vectors is dropped."""
+
+FILE = "embeddings.sqlite"
+"""The file in the user's cache folder."""
+
+AT_ONCE = 512
+"""Texts that are embedded before their vectors are written."""
+
+
+class StoredVectors:
+    """An embedder whose vectors are kept in a file, by the name of the model and the text.
+
+    `source` tells models of one name apart, such as the address of an API. May be used from several threads and
+    processes.
+    """
+
+    def __init__(self, embedder: Embedder, path: Path, source: str = "", most: int = MOST_BYTES) -> None:
+        self.name = embedder.name
+        self._embedder, self._path, self._source, self._most = embedder, path, source, most
+        make_private(path)
+        with closing(self._open()) as database, database:
+            database.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector."""
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 a text, in the order given. Raises what the model raises."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        keys = [self._key(text) for text in texts]
+        known = self._read(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        for batch in _batches(list(missing.items())):
+            vectors = self._embedder.embed([text for _, text in batch])
+            fresh = dict(zip((key for key, _ in batch), vectors, strict=True))
+            self._write(fresh)
+            known.update(fresh)
+        return np.stack([known[key] for key in keys])
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256(f"{self._source}\0{self.name}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _open(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=30)
+
+    def _read(self, keys: Sequence[str]) -> dict[str, Matrix]:
+        with closing(self._open()) as database:
+            found = database.execute(
+                "SELECT key, vector FROM vectors WHERE key IN (SELECT value FROM json_each(?))", [json.dumps(keys)]
+            )
+            return {key: np.frombuffer(vector, dtype=np.float32) for key, vector in found}
+
+    def _write(self, vectors: Mapping[str, Matrix]) -> None:
+        rows = [(key, vector.astype(np.float32).tobytes()) for key, vector in vectors.items()]
+        with closing(self._open()) as database, database:
+            pages, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            free = database.execute("PRAGMA freelist_count").fetchone()[0]
+            if (pages - free) * size > self._most:
+                first, last = database.execute("SELECT MIN(rowid), MAX(rowid) FROM vectors").fetchone()
+                database.execute("DELETE FROM vectors WHERE rowid <= ?", [first + (last - first) // 4])
+            database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+
+def _batches(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    for start in range(0, len(items), AT_ONCE):
+        yield items[start : start + AT_ONCE]
+
+
 HOSTED_BATCH = 256
 HOSTED_LONGEST = 8_000
 """Characters sent of a text; the API refuses longer ones than 8,191 tokens."""
 
 
 class HostedModel:
-    """An embedding model behind an OpenAI-compatible API, with an on-disk cache of its vectors."""
+    """An embedding model behind an OpenAI-compatible API."""
 
-    def __init__(self, model: str, client: OpenAI, cache: Path) -> None:
+    def __init__(self, model: str, client: OpenAI) -> None:
         self.name = f"openai:{model}"
         self._model = model
         self._client = client
-        self._cache = cache
-        make_private(cache)
-        with closing(self._open()) as database, database:
-            database.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)")
-        self._dimension = 0
 
     @classmethod
-    def connect(cls, model: str) -> HostedModel:
-        """Use ``OPENAI_API_KEY`` and, if set, ``OPENAI_BASE_URL``. Raises `EmbeddingError` without a key."""
+    def connect(cls, model: str) -> Embedder:
+        """Use ``OPENAI_API_KEY`` and, if set, ``OPENAI_BASE_URL``; vectors are kept on disk.
+
+        Raises `EmbeddingError` without a key.
+        """
         key = os.environ.get("OPENAI_API_KEY")
         if not key:
             raise EmbeddingError(
@@ -172,28 +251,18 @@ class HostedModel:
         http = DefaultHttpxClient(follow_redirects=False)
         address = os.environ.get("OPENAI_BASE_URL") or None
         client = OpenAI(api_key=key, base_url=address, max_retries=4, http_client=http)
-        return cls(model, client, cache_folder() / "embeddings.sqlite")
+        return StoredVectors(cls(model, client), cache_folder() / FILE, str(client.base_url))
 
-    @property
+    @cached_property
     def dimension(self) -> int:
-        """The length of the model's vectors; asked of it by a one-word text if not known yet."""
-        if not self._dimension:
-            self._dimension = self.embed(["table"]).shape[1]
-        return self._dimension
+        """The length of the model's vectors; asked of it by a one-word text."""
+        return len(self._ask(["table"])[0])
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One row of length 1 a text. Raises `EmbeddingError` if the API does not give the vectors."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        keys = [self._key(text) for text in texts]
-        known = self._read(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        for batch in _batches(list(missing.items())):
-            vectors = self._ask([text for _, text in batch])
-            fresh = dict(zip((key for key, _ in batch), vectors, strict=True))
-            self._write(fresh)
-            known.update(fresh)
-        return normalise(np.stack([known[key] for key in keys]))
+        batches = (texts[start : start + HOSTED_BATCH] for start in range(0, len(texts), HOSTED_BATCH))
+        vectors = [vector for batch in batches for vector in self._ask(batch)]
+        return normalise(np.stack(vectors)) if vectors else np.zeros((0, self.dimension), dtype=np.float32)
 
     def _ask(self, texts: Sequence[str]) -> list[Matrix]:
         from openai import OpenAIError
@@ -211,31 +280,3 @@ class HostedModel:
         if len(found) != len(texts):
             raise EmbeddingError(f"The embedding API gave {len(found)} vectors for {len(texts)} texts.")
         return [np.asarray(item.embedding, dtype=np.float32) for item in found]
-
-    def _key(self, text: str) -> str:
-        address = str(self._client.base_url)
-        return hashlib.sha256(f"{address}\0{self._model}\0{text[:HOSTED_LONGEST]}".encode()).hexdigest()
-
-    def _open(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._cache, timeout=30)
-
-    def _read(self, keys: Sequence[str]) -> dict[str, Matrix]:
-        found: dict[str, Matrix] = {}
-        with closing(self._open()) as database:
-            for key in dict.fromkeys(keys):
-                row = database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
-                if row:
-                    found[key] = np.frombuffer(row[0], dtype=np.float32)
-        return found
-
-    def _write(self, vectors: dict[str, Matrix]) -> None:
-        with closing(self._open()) as database, database:
-            database.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
-                [(key, vector.tobytes()) for key, vector in vectors.items()],
-            )
-
-
-def _batches(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    for start in range(0, len(items), HOSTED_BATCH):
-        yield items[start : start + HOSTED_BATCH]

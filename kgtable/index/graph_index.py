@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_v
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
 from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
-from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
+from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks, stated_names
 from kgtable.index.inferred.nearby_tables import columns_of
 from kgtable.index.inferred.relations import FILE as RELATIONS
 from kgtable.index.inferred.relations import (
@@ -169,11 +170,37 @@ def _known_passages(
     return {id: parts for id, parts in found.items() if id in unchanged}
 
 
-def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
-    """Write an index of these tables without vectors into an empty folder."""
-    corpus = assemble(contents, folder)
+def write_index(
+    contents: Iterable[TableContent],
+    folder: Path,
+    inferred: InferredNames | None = None,
+    embedding: str = "none",
+    load: Callable[[str], Embedder | None] = embedder_or_lexical,
+) -> None:
+    """Write an index of these tables, without relations, into an empty folder; with vectors where there is a model."""
+    corpus = assemble(contents, folder, inferred)
     write_grams(corpus.texts, folder)
-    _write_about(folder, "none", "none", len(corpus.table_ids), None)
+    embedder = load(embedding)
+    if embedder is not None:
+        write_vectors(corpus, CorpusParts.open(folder).table_texts, folder, _vector_cache(embedder, None))
+    _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(corpus.table_ids), None)
+
+
+def index_endpoint(
+    store: TripleStore, names: Namespaces, tables: Iterable[str], folder: Path, embedding: str = DEFAULT
+) -> None:
+    """Write an index of tables behind an endpoint into `folder`, in place of an earlier one.
+
+    Raises `StorageError`, `EmbeddingError`, and what reading a table raises.
+    """
+    reader = TableReader(store, names)
+    with storage_errors(folder), TemporaryDirectory(dir=folder.parent, prefix=".index.") as temporary:
+        fresh = Path(temporary, "fresh")
+        fresh.mkdir()
+        write_index(map(reader.content, tables), fresh, stated_names(store, names), embedding)
+        if folder.exists():
+            folder.rename(Path(temporary, "earlier"))
+        fresh.rename(folder)
 
 
 def _vector_cache(embedder: Embedder, previous: Path | None) -> VectorCache:

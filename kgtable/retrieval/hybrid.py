@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from itertools import product
 from math import log
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +23,7 @@ from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.graph_index import GraphIndex, write_lexical
+from kgtable.index.graph_index import GraphIndex, write_index
 from kgtable.index.postings import BoolArray, IntArray, distinct, ranges
 from kgtable.llm.protocol import LLM
 from kgtable.resources import read_shipped
@@ -32,9 +31,6 @@ from kgtable.retrieval.question_terms import Query, cosines, extract_labels, pla
 from kgtable.retrieval.ranking import Scored, Weights, reranked, score
 from kgtable.retrieval.result import LateTriples, Retrieval, ScoredTable
 from kgtable.retrieval.triples import RetrievedCells
-
-CONTAINS_QUERIES = ("subjects", "predicates", "objects", "quantities", "printed", "groups")
-"""The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
 
 
 def matching_cells(labels: Iterable[str], index: GraphIndex) -> IntArray:
@@ -60,21 +56,27 @@ def _of_columns(texts: IntArray, corpus: Corpus) -> IntArray:
     return np.asarray(cells[~places.row_is_header[places.cell_row[cells]]])
 
 
-def containing_cells(labels: Iterable[str], store: TripleStore, names: Namespaces) -> dict[str, set[CellAddress]]:
-    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine.
+def candidates_query(terms: Iterable[str]) -> str:
+    """The SPARQL query for the cells whose text, row label, group or column name contains a term, folded as it is."""
+    return with_values(read_shipped("queries/candidates.rq"), [(str(ox.Literal(term)),) for term in terms])
 
-    A query compares one label with every text of the graph: several labels would take as many times as long, and
-    engines bound the time of a query.
-    """
+
+def found_by(query: str, store: TripleStore, names: Namespaces) -> Iterator[tuple[str, CellAddress, ox.QuerySolution]]:
+    """The solutions of a `candidates_query`, on any engine: the term, the cell, and what else is known of it."""
+    solutions = store.query(query)
+    assert isinstance(solutions, ox.QuerySolutions)
+    for solution in solutions:
+        term, table, row, column = (solution[at].value for at in range(4))
+        id = names.parse_table_iri(table)
+        if id is not None:
+            yield term, CellAddress(id, int(row), int(column)), solution
+
+
+def containing_cells(labels: Iterable[str], store: TripleStore, names: Namespaces) -> dict[str, set[CellAddress]]:
+    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine."""
     found: dict[str, set[CellAddress]] = {label: set() for label in labels}
-    for label, part in product(found, CONTAINS_QUERIES):
-        block = [(str(ox.Literal(label)),)]
-        solutions = store.query(with_values(read_shipped(f"queries/contains-{part}.rq"), block))
-        assert isinstance(solutions, ox.QuerySolutions)
-        for _, table, row, column in solutions:
-            id = names.parse_table_iri(table.value)
-            if id is not None:
-                found[label].add(CellAddress(id, int(row.value), int(column.value)))
+    for label, cell, _ in found_by(candidates_query(found), store, names) if found else ():
+        found[label].add(cell)
     return found
 
 
@@ -82,22 +84,22 @@ NEAREST = 5
 """Terms taken from each of the three vocabularies, as in the thesis."""
 
 
-def expand(asked: Matrix | None, index: GraphIndex, count: int = NEAREST) -> dict[str, tuple[str, ...]]:
-    """The `count` subjects, predicates and groups nearest to any of the vectors `asked`.
+def expand(asked: Matrix | None, index: GraphIndex, count: int = NEAREST) -> dict[str, dict[str, float]]:
+    """The `count` subjects, predicates and groups nearest to any of the vectors `asked`, with their cosines.
 
     `asked` holds the question's vector and may hold those of its labels, shape (n, dimension). Without
     vectors the vocabularies give nothing.
     """
     if asked is None or index.vectors is None:
         return {}
-    expanded: dict[str, tuple[str, ...]] = {}
+    expanded: dict[str, dict[str, float]] = {}
     for kind in ("subjects", "predicates", "groups"):
         texts, cosines = index.vectors.nearest(kind, asked, count)
         best: dict[int, float] = {}
         for text, cosine in zip(texts.ravel().tolist(), cosines.ravel().tolist(), strict=True):
             best[text] = max(cosine, best.get(text, -1.0))
         ranked = sorted(best, key=lambda text: (-best[text], text))[:count]
-        expanded[kind] = tuple(index.corpus.texts[text] for text in ranked)
+        expanded[kind] = {index.corpus.texts[text]: round(best[text], 4) for text in ranked}
     return expanded
 
 
@@ -285,7 +287,7 @@ TABLES_READ = 30
 """Tables that are fetched and scored, those with the rarest labels first."""
 
 MOST_LABELS = 8
-"""Labels searched for: each is compared with every text of the graph."""
+"""Labels searched for: each is compared with every text of the graph, and engines bound the time of a query."""
 
 
 class IndexlessRetriever:
@@ -354,7 +356,7 @@ class IndexlessRetriever:
     def _index(self, tables: Iterable[str], found: Mapping[str, Set[CellAddress]], folder: Path) -> GraphIndex:
         reader = TableReader(self._store, self._names)
         contents = (reader.content(id, likeliest_rows(id, found) if found else None) for id in tables)
-        write_lexical(contents, folder)
+        write_index(contents, folder)
         return GraphIndex(folder)
 
 

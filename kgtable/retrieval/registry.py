@@ -18,9 +18,8 @@ from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
-from kgtable.index.embedding import Embedder, load_embedder
+from kgtable.index.embedding import Embedder, load_stored
 from kgtable.llm.protocol import LLM
-from kgtable.resources import cache_folder
 from kgtable.retrieval.result import Retriever, ScoredTriple
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, TableTexts, TriplesOf, write_schemas
 from kgtable.retrieval.triples import triples_of
@@ -73,6 +72,13 @@ class Material:
         """
         return self.open_index()
 
+    @property
+    def index_if_any(self) -> GraphIndex | None:
+        """The graph's index; None behind an endpoint that has none beside it. Raises as `index` does."""
+        if not isinstance(self.store, EmbeddedStore) and not (self.index_path / "index.json").exists():
+            return None
+        return self.index
+
     @cached_property
     def reader(self) -> TableReader:
         """Tables out of the store."""
@@ -123,12 +129,12 @@ def make_dense(retrievers: Retrievers, choice: Choice) -> Retriever:
     embedder = _embedder(choice.embedding or "minilm")
     material = retrievers.material
     texts = material.texts(choice.format or TableFormat.PLAINTEXT)
-    return DenseRetriever(texts, embedder, material.triples_of, cache_folder() / "vectors")
+    return DenseRetriever(texts, embedder, material.triples_of)
 
 
 def _embedder(name: str) -> Embedder:
     try:
-        embedder = load_embedder(name)
+        embedder = load_stored(name)
     except MissingExtraError as error:
         raise RetrievalError(f"The method dense: {error.message}", hint=error.hint) from error
     if embedder is None:
@@ -139,17 +145,16 @@ def _embedder(name: str) -> Embedder:
 def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The thesis's hybrid method over the graph and its index (section 4.4).
 
-    A graph behind an endpoint has no index: there candidates are found by ``CONTAINS``. Raises
+    A graph behind an endpoint may have no index: there candidates are found by ``CONTAINS``. Raises
     `VocabularyIndexError` where a graph on disk has none.
     """
+    from kgtable.retrieval.hybrid import HybridRetriever, IndexlessRetriever
+
     material = retrievers.material
-    if not isinstance(material.store, EmbeddedStore):
-        from kgtable.retrieval.hybrid import IndexlessRetriever
-
+    index = material.index_if_any
+    if index is None:
         return IndexlessRetriever(material.store, material.names, llm=material.llm)
-    from kgtable.retrieval.hybrid import HybridRetriever
-
-    return HybridRetriever(material.store, material.names, material.index, llm=material.llm)
+    return HybridRetriever(material.store, material.names, index, llm=material.llm)
 
 
 Maker = Callable[["Retrievers", Choice], Retriever]

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
 from kgtable.graph.terms import CellAddress
@@ -26,6 +27,8 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "labels": ("labels", "labels_refused"),
     "contains": ("contains",),
     "expansion": ("expanded",),
+    "sparql": ("brought", "candidates", "compared", "query"),
+    "filter": ("filter", "embedding", "sentences"),
     "candidates": ("candidates",),
     "scores": ("scored",),
     "tables": ("hyperedges", "candidate_tables", "relations"),
@@ -42,6 +45,9 @@ _PHRASES: Mapping[str, str] = {
     "rerank_refused": "the model's order was unusable",
     "reranked": "put first",
     "candidate_tables": "candidates",
+    "compared": "candidates compared",
+    "filter": "by",
+    "sentences": "distinct sentences",
     "relations": "edges",
     "pieces": "texts compared",
     "read_from": "read when looked at, from the",
@@ -59,8 +65,10 @@ class ExplainedStep:
     def __str__(self) -> str:
         parts = []
         for name, value in self.found.items():
-            if name in ("labels", "expanded", "contains"):
+            if name in ("labels", "expanded", "contains", "brought"):
                 parts.append(_words(value))
+            elif name == "query":
+                parts.append("\n" + indent(str(value).strip(), " " * 4))
             else:
                 parts.append(f"{_PHRASES.get(name, name)}: {_words(value)}")
         return f"{self.name:<11}{self.ms:>9.1f} ms  {'; '.join(filter(None, parts))}".rstrip()

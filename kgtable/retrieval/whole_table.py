@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import time
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 import bm25s
 import faiss
 import numpy as np
 
-from kgtable.index.embedding import Embedder, Matrix
+from kgtable.index.embedding import Embedder
 from kgtable.retrieval.result import Retrieval
 from kgtable.retrieval.table_texts import Scores, TableTexts, TriplesOf, as_retrieval
 
@@ -79,11 +76,11 @@ class DenseRetriever(_TextRetriever):
 
     name = "dense"
 
-    def __init__(self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None) -> None:
+    def __init__(self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf) -> None:
         super().__init__(texts, triples_of)
         self._embedder = embedder
         self._index = faiss.IndexFlatIP(embedder.dimension)
-        self._index.add(_vectors(texts, embedder, cache))
+        self._index.add(embedder.embed(texts.texts))
 
     def scores(self, question: str) -> Scores:
         """The cosine of the question with each piece, shape (pieces,)."""
@@ -93,20 +90,3 @@ class DenseRetriever(_TextRetriever):
             found, places = self._index.search(self._embedder.embed([question]), count)
             scores[places[0]] = found[0]
         return scores
-
-
-def _vectors(texts: TableTexts, embedder: Embedder, cache: Path | None) -> Matrix:
-    """The vectors of all pieces; read from the folder `cache` where they were made before."""
-    if cache is None:
-        return embedder.embed(texts.texts)
-    key = hashlib.sha256(f"{embedder.name}\0{texts.digest()}".encode()).hexdigest()
-    path = cache / f"{key}.npy"
-    if path.exists():
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
-    vectors = embedder.embed(texts.texts)
-    cache.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    with partial.open("wb") as file:
-        np.save(file, vectors, allow_pickle=False)
-    partial.replace(path)
-    return vectors

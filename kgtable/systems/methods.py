@@ -33,6 +33,12 @@ def _trag() -> Any:
     return trag_method
 
 
+def _thesis() -> Any:
+    from kgtable.systems.thesis import thesis_method
+
+    return thesis_method
+
+
 def _documents() -> Any:
     from kgtable.systems.documents import document_solver
 
@@ -40,6 +46,7 @@ def _documents() -> Any:
 
 
 SYSTEMS: Mapping[str, Callable[[], Any]] = {
+    "thesis": _thesis,
     **dict.fromkeys(("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"), _tablerag),
     "dmral": _dmral,
     **dict.fromkeys(("trag", "trag-paper"), _trag),

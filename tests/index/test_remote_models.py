@@ -53,7 +53,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]
     model = load_embedder("openai:text-embedding-3-large")
     assert model is not None
     yield model
-    model._client.close()  # type: ignore[attr-defined]
+    model._embedder._client.close()  # type: ignore[attr-defined]
     server.shutdown()
     server.server_close()
 
@@ -73,7 +73,7 @@ def test_the_cache_outlives_the_process_and_holds_no_key(model: Embedder, tmp_pa
     again = load_embedder("openai:text-embedding-3-large")
     assert again is not None
     again.embed(["aaa"])
-    again._client.close()  # type: ignore[attr-defined]
+    again._embedder._client.close()  # type: ignore[attr-defined]
     assert len(Endpoint.asked) == 1
     stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert stored

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -47,15 +46,6 @@ def test_the_nearest_table_comes_first() -> None:
     assert found.tables[0].table == "planets"
     assert len(found.triples) == 3
     assert found.trace["format"] == "plaintext"
-
-
-def test_vectors_are_made_once_and_kept(tmp_path: Path) -> None:
-    texts, first, second = TableTexts.write(TABLES, "csv"), HashedWords(), HashedWords()
-    one = DenseRetriever(texts, first, triples_of, tmp_path / "cache")
-    two = DenseRetriever(texts, second, triples_of, tmp_path / "cache")
-    assert (first.embedded, second.embedded) == (3, 0)
-    assert np.array_equal(one.scores("rhine"), two.scores("rhine"))
-    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".npy"]
 
 
 QUESTIONS = ("how many moons does mars have", "pension in 2011", "length of the rhine", "mars mars 2")

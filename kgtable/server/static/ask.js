@@ -565,6 +565,7 @@ function way(answer) {
     {},
     part("Labels of the question", chips(trace.labels)),
     part("Expanded terms", chips(trace.expanded)),
+    part("Candidates by term", chips(trace.candidates)),
     part("SPARQL", queries?.length ? h("div", {}, queries) : null),
     part(`Triples (${answer.triples?.length ?? 0} best)`, triples),
     part("Prompt", answer.prompt ? h("pre", { class: "code", tabindex: "0" }, answer.prompt) : null),

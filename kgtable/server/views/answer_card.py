@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -65,8 +65,9 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],
         "trace": {
             "labels": [str(label) for label in trace.get("labels") or ()],
-            "expanded": list(_terms(trace.get("expanded") or ()))[:SHOWN_TERMS],
-            "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
+            "expanded": _terms(trace.get("expanded") or {})[:SHOWN_TERMS],
+            "candidates": _brought(trace),
+            "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *_queries_of(found)],
         },
     }
 
@@ -260,10 +261,15 @@ def _cited_query(answer: Answer) -> list[str]:
     return [read_shipped("queries/explorer/cited.rq").replace("{ }", f"{{ {' '.join(cells)} }}")]
 
 
-def _terms(expanded: Any) -> list[str]:
-    """The expanded terms as plain texts, whatever their kind."""
-    if isinstance(expanded, Mapping):
-        return [f"{kind}: {text}" for kind, texts in expanded.items() for text in _terms(texts)]
-    if isinstance(expanded, str):
-        return [expanded]
-    return [str(text) for text in expanded]
+def _terms(expanded: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The expanded terms with the vocabulary they come from and their cosines."""
+    return [f"{kind}: {text} ({cosine:.2f})" for kind, terms in expanded.items() for text, cosine in terms.items()]
+
+
+def _brought(trace: Mapping[str, Any]) -> list[str]:
+    """How many candidates each term brought, those that brought any."""
+    return [f"{term}: {count:,}" for term, count in (trace.get("brought") or {}).items() if count]
+
+
+def _queries_of(found: Retrieval | None) -> Sequence[str]:
+    return () if found is None else found.queries
