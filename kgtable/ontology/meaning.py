@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
-from kgtable.ontology.row_sums import Sums, find_sums
 from kgtable.ontology.unit_evidence import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_kinds import describe_a_member
+from kgtable.tables.layout.row_sums import Sums, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
 from kgtable.values.lexicon import KINDS, VARIANTS, is_called, is_made_of, language_of, senses, vocabulary, words_of
