@@ -20,6 +20,7 @@ KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Rate?", "Duration
 ROLES: Final = frozenset({"Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Text"})
 VARIANTS: Final = frozenset({"actual", "budget", "forecast", "target", "estimate", "prior"})
 ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"})
+_SENSES: Final = KINDS | ROLES | VARIANTS | ROWS
 
 _LONGEST_TERM = 4
 _LONGEST_TEXT = 200
@@ -71,23 +72,36 @@ def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Foun
     >>> senses("Kontostand", KINDS, "de")
     (Found(sense='Level', first=0, last=0),)
     """
-    words = words_of(text)
-    terms = _terms(language)
     found: list[Found] = []
-    at = 0
-    while at < len(words):
-        for length in range(min(_LONGEST_TERM, len(words) - at), 0, -1):
-            known = [sense for sense in _senses_of(words[at : at + length], terms) if sense in among]
-            if known:
-                found += (Found(sense, at, at + length - 1) for sense in dict.fromkeys(known))
-                at += length - 1
-                break
-        at += 1
+    end = 0
+    for first, last, known in _occurrences(text, language):
+        if first >= end and not among.isdisjoint(known):
+            found += (Found(sense, first, last) for sense in dict.fromkeys(known) if sense in among)
+            end = last + 1
     return tuple(found)
 
 
-def _senses_of(words: tuple[str, ...], terms: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    text = " ".join(words)
+@lru_cache(maxsize=20_000)
+def _occurrences(text: str, language: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    """First and last word, and senses, of every term of a text: from left to right, longest first."""
+    words, longest = words_of(text), _longest(language)
+    return tuple(
+        (at, at + length - 1, known)
+        for at, word in enumerate(words)
+        for length in range(min(longest.get(word, 1), len(words) - at), 0, -1)
+        if (known := _senses_of(words[at : at + length], language))
+    )
+
+
+@cache
+def _longest(language: str) -> Mapping[str, int]:
+    """How many words the longest term has that begins with a word."""
+    return {words[0]: len(words) for words in sorted(map(str.split, _terms(language)), key=len)}
+
+
+@lru_cache(maxsize=50_000)
+def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
+    terms, text = _terms(language), " ".join(words)
     known = terms.get(text)
     if known is None and text.endswith("s"):
         known = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier") or None
@@ -105,7 +119,7 @@ def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
     """
     words = words_of(text)
     kept = tuple(word for word in words if not word.isdecimal()) or words
-    return any(sense in among for sense in _senses_of(kept, _terms(language)))
+    return len(kept) <= _LONGEST_TERM and not among.isdisjoint(_senses_of(kept, language))
 
 
 def is_made_of(text: str, among: frozenset[str], beside: frozenset[str], language: str = "en") -> bool:
@@ -169,10 +183,9 @@ def vocabulary(among: frozenset[str], language: str = "en") -> frozenset[str]:
 
 def language_of(texts: Iterable[str]) -> str:
     """The language whose terms most texts are made of: English where no other one has more."""
-    among = KINDS | ROLES | VARIANTS | ROWS
     told = [set(words_of(text)) for text in texts]
     counts = {
-        language: sum(not vocabulary(among, language).isdisjoint(words) for words in told) for language in LANGUAGES
+        language: sum(not vocabulary(_SENSES, language).isdisjoint(words) for words in told) for language in LANGUAGES
     }
     best = max(LANGUAGES, key=lambda language: counts[language])
     return best if counts[best] > counts["en"] else "en"

@@ -170,14 +170,12 @@ def count_added(total: Amounts, rows: Iterable[Amounts], fewest: int = 2, *, exa
 
     added: Decimal | int = 0
     seen: list[Amounts] = []
-    filled = 0
     for row in rows:
         seen.append(row)
-        filled += any(row)
         added += row[key] or 0
         if (
-            filled >= fewest
-            and agrees(added, wanted)
+            (added == wanted if exact else agrees(added, wanted))
+            and sum(map(any, seen)) >= fewest
             and all(agrees(sum(row[place] or 0 for row in seen), value) for place, value in told)
         ):
             return len(seen)
@@ -196,10 +194,13 @@ def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int
         return found
     kept = matrix[list(order)]
     running = np.concatenate([np.zeros((1, kept.shape[1]), dtype=np.int64), kept.cumsum(axis=0)])
+    key = running[:, 0].tolist()
+    known = set(key)
     for place, at in enumerate(order):
-        if figures(matrix[at].tolist()) < ENOUGH_FIGURES or np.count_nonzero(matrix[at]) < 2:
+        own = matrix[at].tolist()
+        if figures(own) < ENOUGH_FIGURES or sum(map(bool, own)) < 2:
             continue
-        for end in np.flatnonzero(np.isin(running[:, 0] - matrix[at, 0], running[:, 0])).tolist():
+        for end in [end for end, value in enumerate(key) if value - own[0] in known]:
             starts = np.flatnonzero((running[: max(0, end - 1)] == running[end] - matrix[at]).all(axis=1))
             if len(starts) and not starts[0] <= place < end and (kept[starts[0] : end] >= 0).all():
                 found[at] = [order[member] for member in range(int(starts[0]), end)]
