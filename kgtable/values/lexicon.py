@@ -1,7 +1,7 @@
 """The lexicon of meaning: what words of headers, labels and cells speak for, in several languages.
 
 `ontologies/lexicon.csv` holds it as data. A sense is a role of a column, a kind of measure, a variant of a measure, a
-kind of row, or a truth value.
+kind of row, a truth value, or how the cells below a header are read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Rate?", "Duration
 ROLES: Final = frozenset({"Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Text"})
 VARIANTS: Final = frozenset({"actual", "budget", "forecast", "target", "estimate", "prior"})
 ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"})
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
+ANY: Final = "any"
+"""Stands for all languages."""
 _SENSES: Final = KINDS | ROLES | VARIANTS | ROWS
 
 _LONGEST_TERM = 4
@@ -39,17 +42,14 @@ class Found(NamedTuple):
 
 @cache
 def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
-    """Term → senses, of one language and of all; a term with any ending keeps its star."""
+    """Term → senses, of one language (or `ANY`) and of all; a term with any ending keeps its star."""
     found: dict[str, tuple[str, ...]] = {}
     lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
     for record in csv.DictReader(lines):
-        if record["language"] in ("", language):
+        if record["language"] in ("", language) or language == ANY:
             for term in record["terms"].split("|"):
                 found[term] = (*found.get(term, ()), record["sense"])
     return found
-
-
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 
 
 @lru_cache(maxsize=20_000)
@@ -109,6 +109,16 @@ def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
         known = next((terms[star] for star in starred if star in terms), None)
     return known or ()
+
+
+def ends_with(text: str, sense: str, language: str = "en") -> bool:
+    """Whether a text ends with a term of a sense.
+
+    >>> ends_with("Customer phone number", "code"), ends_with("Code of conduct", "code")
+    (True, False)
+    """
+    found = senses(text, frozenset({sense}), language)
+    return bool(found) and found[-1].last == len(words_of(text)) - 1
 
 
 def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
