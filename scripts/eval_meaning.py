@@ -16,9 +16,9 @@ from typing import Any
 
 from kgtable.ontology import meaning
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.row_sums import Sums
 from kgtable.tables.column_profile import type_cell
 from kgtable.tables.layout.detect import make_table
+from kgtable.tables.layout.row_sums import Sums
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
 from kgtable.values.units import find_unit

@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
-from kgtable.ontology.row_sums import Sums, find_sums
 from kgtable.ontology.unit_evidence import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_kinds import describe_a_member
+from kgtable.tables.layout.row_sums import Sums, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
 from kgtable.values.lexicon import KINDS, VARIANTS, is_called, is_made_of, language_of, senses, vocabulary, words_of
@@ -125,6 +125,7 @@ class _Body:
         self.rows = [row for _, row in filled]
         self.label_column = structure.label_column
         self.width = len(table.columns)
+        self._texts: dict[int, list[str]] = {}
         self._typed: dict[int, list[CellValue]] = {}
         self._numbers: dict[int, list[Decimal | None]] = {}
 
@@ -134,9 +135,19 @@ class _Body:
         headers = (part for column in self.table.columns for part in column.path)
         return language_of((*headers, self.table.context.title, *(self.label(at) for at in range(len(self.rows))[:12])))
 
+    def texts(self, column: int) -> list[str]:
+        """What the rows print in a column."""
+        if column not in self._texts:
+            self._texts[column] = [row[column].strip() if column < len(row) else "" for row in self.rows]
+        return self._texts[column]
+
     def text(self, at: int, column: int) -> str:
-        row = self.rows[at]
-        return row[column].strip() if column < len(row) else ""
+        return self.texts(column)[at]
+
+    @cached_property
+    def filled(self) -> list[int]:
+        """How many cells of each row are not blank."""
+        return [sum(map(bool, map(str.strip, row))) for row in self.rows]
 
     def label(self, at: int) -> str:
         """The text that names a row: its label, or else its first text."""
@@ -146,7 +157,7 @@ class _Body:
         """The typed cells of a column."""
         if column not in self._typed:
             style = self.styles[column]
-            self._typed[column] = [type_cell(self.text(at, column), style) for at in range(len(self.rows))]
+            self._typed[column] = [type_cell(text, style) for text in self.texts(column)]
         return self._typed[column]
 
     def number(self, at: int, column: int) -> Decimal | None:
@@ -240,7 +251,7 @@ class _Rows:
         )
 
     def _is_note(self, at: int, label: str) -> bool:
-        if self._body.width < 2 or sum(bool(cell.strip()) for cell in self._body.rows[at]) != 1:
+        if self._body.width < 2 or self._body.filled[at] != 1:
             return False
         if self._is_last(at) and (":" in label or len(words_of(label)) > 3):
             return True  # what closes a table below its rows explains it
@@ -250,7 +261,7 @@ class _Rows:
 
     def _is_last(self, at: int) -> bool:
         """Whether a row with one cell stands at the end, only below others of one cell, under rows of several."""
-        filled = [sum(bool(cell.strip()) for cell in row) for row in self._body.rows]
+        filled = self._body.filled
         complete = len(self._body.rows) < LOOKED_AT
         return complete and all(count == 1 for count in filled[at:]) and sum(count > 1 for count in filled) > 2
 
@@ -269,7 +280,7 @@ class _Rows:
     def _is_rare(self, label: str) -> bool:
         """Whether a label stands once, or in few of the rows."""
         words, body = words_of(label), self._body
-        again = sum(words_of(body.text(at, body.label_column)) == words for at in range(len(body.rows)))
+        again = sum(words_of(text) == words for text in body.texts(body.label_column))
         return again <= 1 or again < len(body.rows) / 3
 
     def _is_described(self, at: int) -> bool:
@@ -474,16 +485,10 @@ class _Columns:
     def _read(self, column: int) -> _Printed:
         body = self._body
         values = body.values(column)
-        texts, numbers, kinds = [], [], Counter[CellKind]()
-        for at in self._members:
-            value = values[at]
-            if value.kind in (CellKind.EMPTY, CellKind.MISSING):
-                continue
-            texts.append(body.text(at, column))
-            kinds[value.kind] += 1
-            if (number := body.number(at, column)) is not None:
-                numbers.append(number)
-        return _Printed(texts, numbers, kinds)
+        told = [at for at in self._members if values[at].kind not in (CellKind.EMPTY, CellKind.MISSING)]
+        texts, amounts = body.texts(column), body.numbers(column)
+        numbers = [number for at in told if (number := amounts[at]) is not None]
+        return _Printed([texts[at] for at in told], numbers, Counter(values[at].kind for at in told))
 
     # Roles
 
@@ -504,8 +509,8 @@ class _Columns:
         if kinds[CellKind.DURATION] >= 0.6 * count:
             return Meaning(Role.MEASURE, evidence=("values",), confidence=0.95)
         is_label = column == body.label_column
-        coded = sum(_CODE.fullmatch(text) is not None or text.isdecimal() for text in texts)
-        if style.is_identifier and coded >= 0.6 * count:
+        coded = style.is_identifier and sum(_CODE.fullmatch(t) is not None or t.isdecimal() for t in texts)
+        if coded and coded >= 0.6 * count:
             return Meaning(Role.IDENTIFIER, evidence=("values", "words"), confidence=0.9)
         if kinds[CellKind.NUMBER] >= 0.6 * count:
             return self._numeric_role(column, printed, name, words)

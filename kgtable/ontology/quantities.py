@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
 from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
-from kgtable.tables.layout.row_kinds import cell_of, count_added
+from kgtable.tables.layout.row_kinds import cell_of, rows_added
 from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure, find_measure
 from kgtable.values.numbers import Number, scaled
@@ -459,7 +459,7 @@ def parts_of_counts(table: Table) -> dict[int, Clue]:
             if _prints_other(head[row]) or not _may_be(head[row], label, measure):
                 break
             above.append(row)
-        count = count_added(head[index], (head[row] for row in above), columns)
+        count = rows_added(head[index], [head[row] for row in above], columns)
         parts = [row for row in above[:count] if read_clue(cell_of(head[row], label), "row") is None]
         found.update((row, Clue(SUM, measure=measure)) for row in parts)
     return found

@@ -25,7 +25,7 @@ from kgtable.values.dates import (
     parse_day_of_year,
     parse_duration,
 )
-from kgtable.values.lexicon import are_truths, truth_of, words_of
+from kgtable.values.lexicon import ANY, are_truths, ends_with, is_called, senses, truth_of, words_of
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
     MISSING_MARKERS,
@@ -99,58 +99,6 @@ class ColumnStyle:
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
-_IDENTIFIER_NAME = re.compile(
-    r"(?:.*[ _])?(?:ids?|identifiers?|codes?|phone|telephone|tel\.?|fax|zip|postcode|isbn|issn|ssn"
-    r"|cusip|sku|ein|iban)"
-    r"(?:[ _](?:no\.?|number|numbers|code|codes))?|(?:phone|account|serial|invoice|passport"
-    r"|flight)[ _](?:no\.?|number)s?"
-    r"|notes?(?: no\.?)?|ref\.?|footnotes?",
-    re.IGNORECASE,
-)
-_YEAR_NAME = re.compile(
-    r"(?:(?:fiscal|financial|calendar|model|academic|school|birth|release|tax|election|season|last|first|latest|start"
-    r"|end|opening|closing)[ _]){0,3}"
-    r"(?:years?|yr\.?|seasons?|vintage|dates?|founded|established|built|completed|opened|closed|born"
-    r"|died|elected|joined"
-    r"|formed|released?|debut|introduced|retired|inducted|inscribed|incorporated|constructed|ended"
-    r"|began|begun|since|from"
-    r"|until|to|took office|left office)"
-    r"(?:[ _](?:\(.*\)|\[.*\]|(?:of|in|released|built|founded|opened|completed|joined|inducted|formed"
-    r"|ended|end|start)\b.*))?",
-    re.IGNORECASE,
-)
-_YEAR_HINT = re.compile(
-    r"\b(?:years?|dates?|seasons?|terms?|founded|established|disestablished|built|completed|opened|closed|created"
-    r"|published|released|service|served|inaugurated|elected|appointed|discovered|isolated|born|died|death|formed"
-    r"|disbanded|joined|built|constructed|started|starting|begins?|ends?|until|since|first|last|introduced|opening"
-    r"|closing|expir\w+|maturity|vintage)\b",
-    re.IGNORECASE,
-)
-_SCORE_NAME = re.compile(
-    r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
-    re.IGNORECASE,
-)
-_NUMBERED_NAME = re.compile(
-    r"\b(?:nos\.?|numbers|pages?|pp\.?|issues?|chapters?|verses?|serials?|plates?|lots?|episodes?)\W*$",
-    re.IGNORECASE,
-)
-"""Headers of things that are numbered, of which ``979–988`` names several."""
-_DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
-CLOCK_NAME = re.compile(
-    r"\b(?:starts?|begins?|ends?|until|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|opening|closes?|closing|doors"
-    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out"
-    r"|abfahrt|abflug|ankunft|beginn|départ|arrivée)\b"
-    r"|^(?:at|when|time of day|o.clock|uhrzeit|heure|hora)\W*$",
-    re.IGNORECASE,
-)
-"""Headers of times of the day."""
-_MOMENT_NAME = re.compile(
-    r"\b(?:starts?|begins?|ends?|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|closes?|doors|eta|etd)\b",
-    re.IGNORECASE,
-)
-"""Those of them that no length of time is headed by."""
-_RACED = re.compile(r"\d|\b(?:swim|bike|run|transition|heat|final|best|result|mark|pb|sb)\b", re.IGNORECASE)
-"""Headers of times that something took."""
 _PLAIN_YEAR = re.compile(r"[12]\d{3}")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
@@ -174,12 +122,6 @@ _DAY_OPENING = re.compile(
 _MONTH_WORD = re.compile(rf"\b(?:{MONTH_NAMES})\b", re.IGNORECASE)
 _AMOUNT_MINUS = re.compile(r"[$€£]? ?\d[\d ]*(?:[.,'’]\d+)+ ?[-−]")
 _WHOLE_MINUS = re.compile(r"[$€£]? ?\d[\d ]*(?:[.,'’]\d+)* ?[-−]")
-_BALANCE_NAME = re.compile(
-    r"\b(?:balances?|amounts?|net|debits?|credits?|saldo|salden|betrag|beträge|soll|haben|solde|montant|buchung\w*"
-    r"|umsatz|gain|loss|p&l|gewinn|verlust)\b",
-    re.IGNORECASE,
-)
-"""Headers of what is booked, of which ``300-`` is an amount below zero."""
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
 _NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
@@ -192,15 +134,8 @@ _LETTERS_BEHIND = re.compile(r"[-−(]?\d[\d,.\s]*?\)? ?([A-Za-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
 _COMPOUND = re.compile(r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE)
-DURATION_NAME = re.compile(
-    r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind"
-    r"|(?<!opening )\bhours\W*$",
-    re.IGNORECASE,
-)
-_HOURS_FIRST = re.compile(
-    r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)|^(?!.*\bopening\b).*\bhours\W*$", re.IGNORECASE
-)
-"""The form of spans that a header gives: *h:min*, *hh:mm*, or *hours* for what is counted in them."""
+_HOURS_FIRST = re.compile(r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)", re.IGNORECASE)
+"""The form of spans that a header gives: *h:min*, *hh:mm*."""
 _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 MOST_SPELLINGS = 48
@@ -276,7 +211,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
     has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
         ranges=(not is_label or all(map(_FISCAL.fullmatch, texts)))
-        and not _NUMBERED_NAME.search(name)
+        and not ends_with(name, "numbered", ANY)
         and not _has_scores(name, texts),
         numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
@@ -284,8 +219,8 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         trailing_minus=not is_label and _has_trailing_minus(name, texts),
         whole_ringgit="RM" in "".join(texts) and any(map(_RINGGIT.match, texts)),
     )
-    called = _IDENTIFIER_NAME.fullmatch(name) or _IDENTIFIER_NAME.fullmatch(" ".join(words_of(name)))
-    identifier = bool(texts) and (called is not None or _zero_padded(texts))
+    called = ends_with(name, "code", ANY) or is_called(name, frozenset({"footnote"}), ANY)
+    identifier = bool(texts) and (called or _zero_padded(texts))
     return ColumnStyle(
         numbers=numbers,
         is_identifier=identifier,
@@ -294,14 +229,27 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         and sum(texts.values()) > 1
         and are_truths(texts, has_blanks=not is_label and sum(texts.values()) < rows),
         is_month=_has_months(texts),
-        is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
+        is_compact_date=bool(texts) and _says(name, "day") and all(map(parse_compact_date, texts)),
         is_clock=(clocks := _are_clocks(name, texts)),
-        is_duration=not clocks and not CLOCK_NAME.search(name) and _has_durations(name, texts),
+        is_duration=not clocks and not _says(name, *_CLOCKS) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
-        hours_first=_HOURS_FIRST.search(name) is not None,
+        hours_first=_counts_hours(name),
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
         has_days_of_year=_has_days_of_year(texts),
     )
+
+
+_CLOCKS = ("clock", "moment")
+
+
+def _says(name: str, *among: str) -> bool:
+    """Whether a header has a term of one of these senses, in any language."""
+    return bool(senses(name, frozenset(among), ANY))
+
+
+def _counts_hours(name: str) -> bool:
+    """Whether figures below a header are hours and minutes: "h:mm", "Flying hours", not "Opening hours"."""
+    return _HOURS_FIRST.search(name) is not None or (ends_with(name, "hours", ANY) and not _says(name, "clock"))
 
 
 _RINGGIT = re.compile(r"[-(]?RM ?\d[\d,]*\.\d\d(?!\d)")
@@ -337,13 +285,13 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     if ":" not in together and _TIME_WORD.search(together) is None:
         return False
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
-    if not plain or (_SCORE_NAME.search(name) and not all(map(_SPLIT_SECONDS.search, plain))):
+    if not plain or (_says(name, "scored") and not all(map(_SPLIT_SECONDS.search, plain))):
         return False
     spans = [text for text in plain if _span(text, bare_seconds=False)]
     if len(spans) == len(plain) and _in_several_units(spans):
         return True
     sure = any(text.count(":") == 2 or _COMPOUND.search(text) or _SPLIT_SECONDS.search(text) for text in spans)
-    named = DURATION_NAME.search(name) is not None or _HOURS_FIRST.search(name) is not None
+    named = _says(name, "span") or _counts_hours(name)
     figures = any(":" in text for text in spans)
     plainly = figures and len(spans) >= 0.6 * len(list(texts)) and not all(map(_CLOCK.fullmatch, plain))
     if not (sure or (named and figures) or plainly):
@@ -370,11 +318,11 @@ def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
     (True, False)
     """
     texts = list(texts)
-    if not texts or not CLOCK_NAME.search(name):
+    if not texts or not _says(name, *_CLOCKS):
         return False
     plain = sum(_FULL_CLOCK.fullmatch(text) is not None for text in texts)
     rest = plain < len(texts) and all(map(_CLOCK_FORM.fullmatch, texts))
-    return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
+    return plain == len(texts) or (plain > 0 and rest and _says(name, "moment"))
 
 
 def _are_clocks(name: str, texts: Iterable[str]) -> bool:
@@ -382,11 +330,11 @@ def _are_clocks(name: str, texts: Iterable[str]) -> bool:
     told = list(texts)
     if are_named_clocks(name, told):
         return True
-    if not told or CLOCK_NAME.search(name) or not all(map(_CLOCK.fullmatch, told)):
+    if not told or _says(name, *_CLOCKS) or not all(map(_CLOCK.fullmatch, told)):
         return False
     early = any(text.startswith("0") for text in told)
     fives = all(text.endswith(("0", "5")) for text in told)
-    return (early or fives) and not (DURATION_NAME.search(name) or _RACED.search(name))
+    return (early or fives) and not (_says(name, "span", "raced") or any(map(str.isdigit, name)))
 
 
 def _definitions(table: Table) -> Mapping[str, str]:
@@ -469,7 +417,7 @@ def _has_trailing_minus(name: str, texts: Iterable[str]) -> bool:
     behind = [text for text in texts if text.endswith(("-", "−"))]
     if not behind or not all(map(_WHOLE_MINUS.fullmatch, behind)):
         return False
-    if not (any(map(_AMOUNT_MINUS.fullmatch, behind)) or _BALANCE_NAME.search(name)):
+    if not (any(map(_AMOUNT_MINUS.fullmatch, behind)) or _says(name, "booked")):
         return False
     return not any("-" in text[:-1] or "–" in text for text in texts if any(map(str.isdigit, text)))
 
@@ -487,7 +435,7 @@ def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
     years = [int(text) for text in integers if _PLAIN_YEAR.fullmatch(text) and int(text) <= 2100]
     if not years:
         return False
-    if _YEAR_NAME.fullmatch(name):
+    if _heads_years(name):
         return len(years) >= 0.8 * len(integers)
     others = set(texts).difference(integers)
     if len(years) < len(integers) or any(_NUMERIC.fullmatch(text) for text in others):
@@ -496,9 +444,18 @@ def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
         return min(years) >= 1800
     if any(character.isdigit() for character in name):
         return False
-    if _YEAR_HINT.search(name):
+    if _says(name, "dated"):
         return min(years) >= 1500
     return len(years) >= 5 and min(years) >= 1850 and max(years) <= 2050
+
+
+def _heads_years(name: str) -> bool:
+    """Whether a header is made of words for a year, up to a bracket or what it is the year of: "Year of birth"."""
+    plain = re.split(r"[(\[]", name)[0]
+    found = senses(plain, frozenset({"dated", "dating"}), ANY)
+    run = [one for at, one in enumerate(found) if one.first == (found[at - 1].last + 1 if at else 0)]
+    complete = bool(run) and (run[-1].sense == "dating" or run[-1].last == len(words_of(plain)) - 1)
+    return complete and len(run) == len(found) and any(one.sense == "dated" for one in run)
 
 
 def _has_months(texts: Iterable[str]) -> bool:
@@ -525,9 +482,7 @@ def _has_days_of_year(texts: Iterable[str]) -> bool:
 
 def _has_scores(name: str, texts: Iterable[str]) -> bool:
     pairs = [match for match in map(_BETWEEN.fullmatch, texts) if match]
-    return bool(pairs) and (
-        _SCORE_NAME.search(name) is not None or any(float(pair[1]) >= float(pair[2]) for pair in pairs)
-    )
+    return bool(pairs) and (_says(name, "scored") or any(float(pair[1]) >= float(pair[2]) for pair in pairs))
 
 
 def _zero_padded(texts: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
 """The lexicon of meaning: what words of headers, labels and cells speak for, in several languages.
 
 `ontologies/lexicon.csv` holds it as data. A sense is a role of a column, a kind of measure, a variant of a measure, a
-kind of row, or a truth value.
+kind of row, a truth value, or how the cells below a header are read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Rate?", "Duration
 ROLES: Final = frozenset({"Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Text"})
 VARIANTS: Final = frozenset({"actual", "budget", "forecast", "target", "estimate", "prior"})
 ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"})
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
+ANY: Final = "any"
+"""Stands for all languages."""
+_SENSES: Final = KINDS | ROLES | VARIANTS | ROWS
 
 _LONGEST_TERM = 4
 _LONGEST_TEXT = 200
@@ -38,17 +42,14 @@ class Found(NamedTuple):
 
 @cache
 def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
-    """Term → senses, of one language and of all; a term with any ending keeps its star."""
+    """Term → senses, of one language (or `ANY`) and of all; a term with any ending keeps its star."""
     found: dict[str, tuple[str, ...]] = {}
     lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
     for record in csv.DictReader(lines):
-        if record["language"] in ("", language):
+        if record["language"] in ("", language) or language == ANY:
             for term in record["terms"].split("|"):
                 found[term] = (*found.get(term, ()), record["sense"])
     return found
-
-
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 
 
 @lru_cache(maxsize=20_000)
@@ -71,23 +72,36 @@ def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Foun
     >>> senses("Kontostand", KINDS, "de")
     (Found(sense='Level', first=0, last=0),)
     """
-    words = words_of(text)
-    terms = _terms(language)
     found: list[Found] = []
-    at = 0
-    while at < len(words):
-        for length in range(min(_LONGEST_TERM, len(words) - at), 0, -1):
-            known = [sense for sense in _senses_of(words[at : at + length], terms) if sense in among]
-            if known:
-                found += (Found(sense, at, at + length - 1) for sense in dict.fromkeys(known))
-                at += length - 1
-                break
-        at += 1
+    end = 0
+    for first, last, known in _occurrences(text, language):
+        if first >= end and not among.isdisjoint(known):
+            found += (Found(sense, first, last) for sense in dict.fromkeys(known) if sense in among)
+            end = last + 1
     return tuple(found)
 
 
-def _senses_of(words: tuple[str, ...], terms: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    text = " ".join(words)
+@lru_cache(maxsize=20_000)
+def _occurrences(text: str, language: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    """First and last word, and senses, of every term of a text: from left to right, longest first."""
+    words, longest = words_of(text), _longest(language)
+    return tuple(
+        (at, at + length - 1, known)
+        for at, word in enumerate(words)
+        for length in range(min(longest.get(word, 1), len(words) - at), 0, -1)
+        if (known := _senses_of(words[at : at + length], language))
+    )
+
+
+@cache
+def _longest(language: str) -> Mapping[str, int]:
+    """How many words the longest term has that begins with a word."""
+    return {words[0]: len(words) for words in sorted(map(str.split, _terms(language)), key=len)}
+
+
+@lru_cache(maxsize=50_000)
+def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
+    terms, text = _terms(language), " ".join(words)
     known = terms.get(text)
     if known is None and text.endswith("s"):
         known = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier") or None
@@ -95,6 +109,16 @@ def _senses_of(words: tuple[str, ...], terms: Mapping[str, tuple[str, ...]]) -> 
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
         known = next((terms[star] for star in starred if star in terms), None)
     return known or ()
+
+
+def ends_with(text: str, sense: str, language: str = "en") -> bool:
+    """Whether a text ends with a term of a sense.
+
+    >>> ends_with("Customer phone number", "code"), ends_with("Code of conduct", "code")
+    (True, False)
+    """
+    found = senses(text, frozenset({sense}), language)
+    return bool(found) and found[-1].last == len(words_of(text)) - 1
 
 
 def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
@@ -105,7 +129,7 @@ def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
     """
     words = words_of(text)
     kept = tuple(word for word in words if not word.isdecimal()) or words
-    return any(sense in among for sense in _senses_of(kept, _terms(language)))
+    return len(kept) <= _LONGEST_TERM and not among.isdisjoint(_senses_of(kept, language))
 
 
 def is_made_of(text: str, among: frozenset[str], beside: frozenset[str], language: str = "en") -> bool:
@@ -169,10 +193,9 @@ def vocabulary(among: frozenset[str], language: str = "en") -> frozenset[str]:
 
 def language_of(texts: Iterable[str]) -> str:
     """The language whose terms most texts are made of: English where no other one has more."""
-    among = KINDS | ROLES | VARIANTS | ROWS
     told = [set(words_of(text)) for text in texts]
     counts = {
-        language: sum(not vocabulary(among, language).isdisjoint(words) for words in told) for language in LANGUAGES
+        language: sum(not vocabulary(_SENSES, language).isdisjoint(words) for words in told) for language in LANGUAGES
     }
     best = max(LANGUAGES, key=lambda language: counts[language])
     return best if counts[best] > counts["en"] else "en"

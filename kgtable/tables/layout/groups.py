@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from kgtable.tables.layout.cell_roles import Profile
 from kgtable.tables.layout.header import HeaderRows
 from kgtable.tables.layout.row_kinds import (
-    LONGEST_SUM,
     RowKind,
     Totals,
-    adds_up_below,
     find_totals,
     is_named_total,
     kinds_of_rows,
     label_of,
     levels_of_rows,
+    rows_added,
+    summed_columns,
 )
+from kgtable.tables.layout.row_sums import LONGEST_SUM
 from kgtable.tables.model import Grid, Row
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -192,7 +193,7 @@ def _lower_parts_of_totals(
     kinds: Mapping[int, RowKind],
 ) -> None:
     """Set in the rows that a total above them is the sum of, in place."""
-    indexes = list(body)
+    indexes, columns = list(body), summed_columns(profile, label_column)
     for position, index in enumerate(indexes):
         if index not in values or index in totals.first or not is_named_total(label_of(body[index], label_column)):
             continue
@@ -201,5 +202,5 @@ def _lower_parts_of_totals(
             if kinds[after] is not RowKind.VALUES or levels[after] != levels[index] or after in totals.rows:
                 break
             below.append(after)
-        for row in below[: adds_up_below(index, below, values, label_column, profile)]:
+        for row in below[: rows_added(values[index], [values[row] for row in below], columns)]:
             levels[row] += 0.5

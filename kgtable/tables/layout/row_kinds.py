@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import Look, Profile, blank, is_money_or_scale, look
 from kgtable.tables.layout.header import HeaderRows, filled
+from kgtable.tables.layout.row_sums import CALLED_FIGURES, MOST_COLUMNS, Amounts, count_added, figures, nest
 from kgtable.tables.model import Grid, Row
 from kgtable.values.dates import parse_date
 from kgtable.values.numbers import NumberStyle, parse_number
@@ -156,16 +157,10 @@ def _same_letter(labels: Sequence[str]) -> bool:
     return labels[0][:1].isalpha() and len({label[:1] for label in labels}) == 1
 
 
-LONGEST_SUM = 60
-MOST_COLUMNS = 12
 MOST_SUMS = 5_000
 """How many rows of a table are tried as sums; later ones are totals by name only."""
 LARGEST = 30
 """Amounts of more digits than this before the point are not added up."""
-FEWEST_DIGITS = 5
-"""A sum is proof only if it agrees in this many digits over all columns; small counts agree by chance."""
-FEWEST_DIGITS_OF_ALL = 3
-"""That is enough of a row called "all" or "overall" that adds up every row above it."""
 
 _NAMED = re.compile(
     r"^(?:grand[ -]|sub-?\s?)?totals?(?: (?:for|of|over|across|in) .*|\b)"
@@ -183,7 +178,6 @@ _MAYBE = re.compile(
     r"^all\b|\b(?:total|sub-?total|gross|net|balance|aggregate|combined|consolidated|overall|sum|together)\b",
     re.IGNORECASE,
 )
-_ALL = re.compile(r"(?:all|overall|together|combined)\b", re.IGNORECASE)
 _DEDUCTED = re.compile(r"\s*(?:[-–—]\s*)?(?:less|minus|deduct)\b", re.IGNORECASE)
 _STYLE = NumberStyle(ranges=False)
 
@@ -209,12 +203,11 @@ def is_named_total(label: str) -> bool:
 def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) -> Totals:
     """The totals among the body rows that carry values, given by grid row in order.
 
-    A row called a total is one where the table is of numbers, unless words describe it as they do members.
-    Rows called net, gross or balance, and
-    rows without a label, are totals if their numbers are the sum of rows right above them; amounts
-    labelled "less" are taken off. Sums over totals already found take these as one amount.
+    A row called a total is one where the table is of numbers, unless words describe it as they do members. Rows
+    called net, gross or balance, and rows without a label, are totals if they sum the rows right above them
+    (`row_sums.nest`); amounts labelled "less" are taken off.
     """
-    columns = _summed(profile, label_column)
+    columns = summed_columns(profile, label_column)
     totals = Totals()
     if not columns:
         return totals
@@ -222,31 +215,28 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
     width = max((len(row) for row in rows.values()), default=0)
     of_numbers = len(profile.numeric - {label_column}) * 2 >= width - 1
     mostly_labelled = sum(map(bool, labels.values())) >= 0.7 * len(labels)
-    open_rows: list[int] = []
-    amounts: dict[int, list[Decimal | None]] = {}
-    tried = 0
-    for index, row in rows.items():
-        label = labels[index]
-        named = is_named_total(label)
-        if named or not label or _MAYBE.search(label):
-            here = amounts[index] = [_amount(cell_of(row, column)) for column in columns]
-            tried += 1
-            start = None
-            if tried <= MOST_SUMS:
-                start = _sums_from(here, open_rows, rows, amounts, columns, labels, 1 if named else 2)
-                if start is None and _ALL.match(label) and _digits(here) >= FEWEST_DIGITS_OF_ALL:
-                    start = _sums_up_all(here, open_rows, rows, columns)
-            if start is not None:
-                totals.first[index] = open_rows[start]
-                del open_rows[start:]
-            filled_share = 1 - here.count(None) / len(here)
-            by_name = named and filled_share > 0 and (of_numbers or bool(_NAMED.fullmatch(label)))
-            by_name = by_name and not _is_described(row, label_column, profile)
-            without_name = not label and of_numbers and mostly_labelled and bool(open_rows)
-            only_numbers = profile.numeric.issuperset(filled(row))
-            if start is not None or by_name or (without_name and only_numbers and filled_share >= 0.5):
-                totals.rows.add(index)
-        open_rows.append(index)
+    named = {index for index, label in labels.items() if is_named_total(label)}
+    called = [index for index, label in labels.items() if index in named or not label or _MAYBE.search(label)]
+    amounts = cache(lambda index: amounts_of(rows[index], columns))
+    less = {index for index, label in labels.items() if _DEDUCTED.match(label)} if called else set()
+
+    def signed(index: int) -> Amounts:
+        own = amounts(index)
+        return [value and -value for value in own] if index in less else own
+
+    members = (amounts, signed) if less else (amounts,)
+    sums, _ = nest(rows, *members, called=set(called[:MOST_SUMS]), named=named)
+    totals.first = {index: added[0] for index, added in sums.items()}
+    for index in called:
+        row, label = rows[index], labels[index]
+        here = amounts(index)
+        filled_share = 1 - here.count(None) / len(here)
+        by_name = index in named and filled_share > 0 and (of_numbers or bool(_NAMED.fullmatch(label)))
+        by_name = by_name and not _is_described(row, label_column, profile)
+        without_name = not label and of_numbers and mostly_labelled and index != next(iter(rows))
+        only_numbers = profile.numeric.issuperset(filled(row))
+        if index in sums or by_name or (without_name and only_numbers and filled_share >= 0.5):
+            totals.rows.add(index)
     return totals
 
 
@@ -265,86 +255,22 @@ def describe_a_member(texts: Iterable[str]) -> bool:
     return sum(any(map(str.isalpha, text)) or parse_date(text) is not None for text in texts) >= 2
 
 
-def adds_up_below(
-    index: int, below: Sequence[int], rows: Mapping[int, Row], label_column: int, profile: Profile
-) -> int:
-    """How many of the rows right below a row its numbers are the sum of; 0 where they are not."""
-    columns = _summed(profile, label_column)
-    return count_added(rows[index], (rows[row] for row in below[:LONGEST_SUM]), columns)
-
-
-def count_added(total: Row, rows: Iterable[Row], columns: Sequence[int]) -> int:
+def rows_added(total: Row, rows: Sequence[Row], columns: Sequence[int]) -> int:
     """How many of `rows`, from the first on and two at least, add up to `total`; 0 where they do not.
 
-    >>> count_added(("All", "30,500"), [("Some", "20,000"), ("More", "10,500"), ("Rest", "7")], [1])
+    >>> rows_added(("All", "30,500"), [("Some", "20,000"), ("More", "10,500"), ("Rest", "7")], [1])
     2
     """
-    here = [_amount(cell_of(total, column)) for column in columns]
-    if _digits(here) < FEWEST_DIGITS:
-        return 0
-    running = [Decimal(0)] * len(columns)
-    for count, row in enumerate(rows, 1):
-        for place, column in enumerate(columns):
-            running[place] += _amount(cell_of(row, column)) or 0
-        if count > 1 and _agree(here, running):
-            return count
-    return 0
+    own = amounts_of(total, columns)
+    return count_added(own, (amounts_of(row, columns) for row in rows)) if figures(own) >= CALLED_FIGURES else 0
 
 
-def _sums_from(
-    here: Sequence[Decimal | None],
-    open_rows: Sequence[int],
-    rows: Mapping[int, Row],
-    amounts: dict[int, list[Decimal | None]],
-    columns: Sequence[int],
-    labels: Mapping[int, str],
-    fewest: int,
-) -> int | None:
-    """The position in `open_rows` from which on the amounts add up to `here`."""
-    if _digits(here) < FEWEST_DIGITS:
-        return None
-    plain, signed = [Decimal(0)] * len(columns), [Decimal(0)] * len(columns)
-    deducted = False
-    for count, position in enumerate(range(len(open_rows) - 1, max(-1, len(open_rows) - 1 - LONGEST_SUM), -1), 1):
-        row = open_rows[position]
-        if row not in amounts:
-            amounts[row] = [_amount(cell_of(rows[row], column)) for column in columns]
-        less = bool(_DEDUCTED.match(labels[row]))
-        deducted = deducted or less
-        for place, value in enumerate(amounts[row]):
-            if value is not None:
-                plain[place] += value
-                signed[place] += -value if less else value
-        if count >= fewest and (_agree(here, plain) or (deducted and _agree(here, signed))):
-            return position
-    return None
+def amounts_of(row: Row, columns: Sequence[int]) -> Amounts:
+    """The plain amounts that a row prints in columns."""
+    return [_amount(cell_of(row, column)) for column in columns]
 
 
-def _sums_up_all(
-    here: Sequence[Decimal | None], above: Sequence[int], rows: Mapping[int, Row], columns: Sequence[int]
-) -> int | None:
-    """The first position, 0, where the amounts are the sums of two rows or more: all that stand above."""
-    if not 1 < len(above) <= LONGEST_SUM:
-        return None
-    sums = [sum((_amount(cell_of(rows[row], column)) or Decimal(0) for row in above), Decimal(0)) for column in columns]
-    return 0 if _agree(here, sums) else None
-
-
-def _agree(here: Sequence[Decimal | None], sums: Sequence[Decimal]) -> bool:
-    """Whether every amount is its sum, up to one in its last place."""
-    for value, total in zip(here, sums, strict=True):
-        if value is not None and value != total:
-            exponent = value.as_tuple().exponent
-            if not isinstance(exponent, int) or abs(value - total) > Decimal(1).scaleb(exponent):
-                return False
-    return True
-
-
-def _digits(amounts: Sequence[Decimal | None]) -> int:
-    return sum(len(value.as_tuple().digits) for value in amounts if value)
-
-
-def _summed(profile: Profile, label_column: int) -> list[int]:
+def summed_columns(profile: Profile, label_column: int) -> list[int]:
     """The columns whose amounts are added up: those of numbers that are no years."""
     return sorted(profile.numeric - profile.years - {label_column})[:MOST_COLUMNS]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,22 @@ LONGEST_SUM: Final = 80
 """Members of a total at most."""
 
 MOST_COLUMNS: Final = 12
+"""Columns whose numbers are added up."""
+
 ENOUGH_FIGURES: Final = 8
 """Significant figures of a sum, over all columns, from which it is not one by chance."""
 
 FEW_FIGURES: Final = 4
 """The same for a sum of all other rows, and for sums that leave no row over."""
+
+CALLED_FIGURES: Final = 5
+"""The same for rows that are called sums; small counts agree by chance."""
+
+FEWEST_FIGURES: Final = 3
+"""The same for one of every row that is open."""
+
+Amounts: TypeAlias = Sequence[Decimal | int | None]
+"""What a row has in each column; None where that is not a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +65,20 @@ def find_sums(
     if matrix is None or len(rows) < 3:
         return Sums(found)
     places = {row: at for at, row in enumerate(rows)}
-    order = list(range(len(rows)))
-    forward, loose = _nest(order, matrix)
+    order, told = list(range(len(rows))), matrix.tolist()
+    forward, loose = nest(order, told.__getitem__)
     apart = _runs_apart([at for at in order if at not in forward], matrix)
     if apart:
         found.update((rows[at], tuple(rows[m] for m in members)) for at, members in apart.items())
         order = [at for at in order if at not in apart]
-        forward, loose = _nest(order, matrix)
-    backward, left = _nest(order[::-1], matrix)
-    nested, rest = _nest(sorted(left), matrix)
+        forward, loose = nest(order, told.__getitem__)
+    backward, left = nest(order[::-1], told.__getitem__)
+    nested, rest = nest(sorted(left), told.__getitem__)
     backward = {**backward, **{at: members for at, members in nested.items() if at not in backward}}
     inverted = {row for row in called if rows and places[row] in forward}
     for sums, open_rows in ((forward, loose), (backward, rest)):
         covers = bool(sums) and set(open_rows) <= set(sums)
-        figures = sum(_figures(matrix[at]) for at in sums)
+        digits = {at: figures(told[at]) for at in sums}
         for at, members in sums.items():
             row = rows[at]
             complete = len(members) == len(rows) - 1 or (len(open_rows) == 1 and at in open_rows)
@@ -79,9 +90,9 @@ def find_sums(
                 or (
                     not mixed  # what others are taken off from is a result, not a total
                     and (
-                        _figures(matrix[at]) >= ENOUGH_FIGURES
-                        or (covers and (figures >= FEW_FIGURES and (len(sums) > 1 or several)))
-                        or (complete and _figures(matrix[at]) >= FEW_FIGURES and len(members) > 2)
+                        digits[at] >= ENOUGH_FIGURES
+                        or (covers and (sum(digits.values()) >= FEW_FIGURES and (len(sums) > 1 or several)))
+                        or (complete and digits[at] >= FEW_FIGURES and len(members) > 2)
                         or (row in whole and bool((matrix[at] >= matrix.max(axis=0)).all()))
                     )
                 )
@@ -110,33 +121,70 @@ def _integers(amounts: Sequence[Sequence[Decimal | None]]) -> npt.NDArray[np.int
     return np.array(columns, dtype=np.int64).T if columns else None
 
 
-def _nest(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> tuple[dict[int, list[int]], list[int]]:
-    """Each row that sums up the rows right before it in `order`, those summed already left out; and what is open."""
+def nest(
+    order: Iterable[int],
+    *amounts: Callable[[int], Amounts],
+    called: Container[int] | None = None,
+    named: Container[int] = (),
+) -> tuple[dict[int, list[int]], list[int]]:
+    """Each row that sums up the rows right before it in `order`, those summed already left out; and what is open.
+
+    Args:
+        order: the rows.
+        amounts: the amounts of each; and those of each as a member, where some are taken off.
+        called: the rows that may be sums by what they are called, of rounded numbers too; None for all, of exact ones.
+        named: those of `called` that one row may make up.
+    """
     open_rows: list[int] = []
     found: dict[int, list[int]] = {}
-    key = int(np.count_nonzero(matrix, axis=0).argmax())
-    first, amounts = matrix[:, key].tolist(), matrix.tolist()
     for at in order:
-        wanted, added = first[at], 0
-        for count, member in enumerate(reversed(open_rows[-LONGEST_SUM:]), 1):
-            added += first[member]
-            if added == wanted and count > 1 and _sums_up(amounts, at, open_rows[-count:]):
-                found[at] = open_rows[: -count - 1 : -1]
+        if called is None or at in called:
+            own, count = amounts[0](at), 0
+            for member in amounts:
+                before = map(member, reversed(open_rows[-LONGEST_SUM:]))
+                count = count or count_added(own, before, 1 if at in named else 2, exact=called is None)
+            enough = FEWEST_FIGURES if count == len(open_rows) else CALLED_FIGURES
+            if count and (called is None or figures(own) >= enough):
+                found[at] = open_rows[-count:]
                 del open_rows[-count:]
-                break
         open_rows.append(at)
     return found, open_rows
 
 
-def _sums_up(amounts: Sequence[Sequence[int]], at: int, members: Sequence[int]) -> bool:
-    """Whether a row is the sum of others in every column; at least two of them are not blank, and neither is it."""
-    parts = [amounts[member] for member in members]
-    filled = sum(any(part) for part in parts)
-    return (
-        filled > 1
-        and any(amounts[at])
-        and all(sum(column) == own for *column, own in zip(*parts, amounts[at], strict=True))
-    )
+def count_added(total: Amounts, rows: Iterable[Amounts], fewest: int = 2, *, exact: bool = False) -> int:
+    """How many of `rows`, from the first on, add up to `total` in every column that it fills; 0 where they do not.
+
+    At least `fewest` of them are not blank. Unless `exact`, each sum may differ by one in the last place of the total.
+
+    >>> count_added([30_500, None], [[20_000, 1], [10_500, 2], [7, 3]])
+    2
+    """
+    told = [(place, value) for place, value in enumerate(total) if value is not None]
+    key, wanted = max(told, key=lambda one: len(str(one[1])), default=(0, 0))
+    if not wanted:
+        return 0
+
+    def agrees(found: Decimal | int, value: Decimal | int) -> bool:
+        slack = 0 if exact else Decimal((0, (1,), int(Decimal(value).as_tuple().exponent)))
+        return -slack <= found - value <= slack
+
+    added: Decimal | int = 0
+    seen: list[Amounts] = []
+    for row in rows:
+        seen.append(row)
+        added += row[key] or 0
+        if (
+            (added == wanted if exact else agrees(added, wanted))
+            and sum(map(any, seen)) >= fewest
+            and all(agrees(sum(row[place] or 0 for row in seen), value) for place, value in told)
+        ):
+            return len(seen)
+    return 0
+
+
+def figures(amounts: Amounts) -> int:
+    """The digits of a row's amounts."""
+    return sum(len(Decimal(amount).as_tuple().digits) for amount in amounts if amount)
 
 
 def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int, list[int]]:
@@ -146,19 +194,18 @@ def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int
         return found
     kept = matrix[list(order)]
     running = np.concatenate([np.zeros((1, kept.shape[1]), dtype=np.int64), kept.cumsum(axis=0)])
+    key = running[:, 0].tolist()
+    known = set(key)
     for place, at in enumerate(order):
-        if _figures(matrix[at]) < ENOUGH_FIGURES or np.count_nonzero(matrix[at]) < 2:
+        own = matrix[at].tolist()
+        if figures(own) < ENOUGH_FIGURES or sum(map(bool, own)) < 2:
             continue
-        for end in np.flatnonzero(np.isin(running[:, 0] - matrix[at, 0], running[:, 0])).tolist():
+        for end in [end for end, value in enumerate(key) if value - own[0] in known]:
             starts = np.flatnonzero((running[: max(0, end - 1)] == running[end] - matrix[at]).all(axis=1))
             if len(starts) and not starts[0] <= place < end and (kept[starts[0] : end] >= 0).all():
                 found[at] = [order[member] for member in range(int(starts[0]), end)]
                 break
     return found
-
-
-def _figures(amounts: npt.NDArray[np.int64]) -> int:
-    return sum(len(str(abs(amount))) for amount in amounts.tolist() if amount)
 
 
 def _told_again(
@@ -169,7 +216,12 @@ def _told_again(
     The members fall into runs that each add up to the total; the longest one is kept.
     """
     totals = [at for at, row in enumerate(rows) if row in called]
-    if len(totals) != 1 or set(found) - called or (matrix < 0).any() or _figures(matrix[totals[0]]) < 3:
+    if (
+        len(totals) != 1
+        or set(found) - called
+        or (matrix < 0).any()
+        or figures(matrix[totals[0]].tolist()) < FEWEST_FIGURES
+    ):
         return frozenset()
     if 0 < totals[0] < len(rows) - 1:
         return frozenset()  # what stands behind a total is another matter
