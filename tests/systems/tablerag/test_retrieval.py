@@ -56,9 +56,8 @@ def test_cells_are_compared_by_vectors_where_the_graph_has_some(tables: Path, tm
         question = "Which purses for men were sold?"
         found = shown(graph, "tablerag:tables=1", question, tables=["orders"])
         lexical = shown(graph, "tablerag:tables=1,cells=lexical", question, tables=["orders"])
-    wallet = (PRODUCT, "Leather wallet for gents")
-    assert found.shown[0].cells[0] == wallet
-    assert lexical.shown[0].cells[0] != wallet
+    assert found.shown[0].cells[0][1].startswith("Leather wallet")
+    assert not lexical.shown[0].cells[0][1].startswith("Leather wallet")
 
 
 def test_a_model_names_columns_and_keywords(graph: KnowledgeGraph) -> None:
