@@ -12,6 +12,9 @@ import pytest
 import kgtable
 from kgtable.answering.answer import as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError, MissingExtraError
+from kgtable.evaluation.benchmark import Benchmark
+from kgtable.evaluation.run import Stages
+from kgtable.evaluation.run_plan import System, make_plan
 from kgtable.graph.document_statements import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
@@ -346,3 +349,14 @@ def test_incremental_builds_bring_and_take_documents(tmp_path: Path) -> None:
         assert "".join(sorted(graph.rdf("nquads"))) == before
         quantity = "SELECT ?v { ?q a qudt:QuantityValue ; kgt:paragraphOf ?p ; qudt:numericValue ?v ; kgt:text '$5' }"
         assert len(graph.sparql(quantity)) == 1  # type: ignore[arg-type]
+
+
+def test_eval_reports_the_rounds(graph: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    asked_for = {"id": "q", "question": "What is the rain of Rome?", "answers": ["60"], "tables": ["weather"]}
+    (tmp_path / "questions.dev.jsonl").write_text(json.dumps(asked_for), encoding="utf-8")
+    (tmp_path / "tables").mkdir()
+    method = System("documents:rounds=3")
+    plan = make_plan(graph, Benchmark(tmp_path), (method,), answers=True)
+    stages = Stages(graph, plan, lambda system: lambda found: kgtable.Answer("", "60", context={"rounds": 3}))
+    stages.prepare(method)
+    assert stages.record(method, plan.questions[0]).scores["rounds"] == 3
