@@ -199,6 +199,8 @@ class Stages:
         work.scores |= answer_scores(work.question, text, value)
         if answer:
             work.scores |= status_scores(work.question, answer)
+            if "rounds" in answer.context:
+                work.scores["rounds"] = float(answer.context["rounds"])
         return answer
 
     def _judged(self, work: _Work, answer: Answer | None) -> None:

@@ -242,7 +242,7 @@ SHOWN = (
     "recall@1", "recall@5", "recall@10", "recall@30", "all@30", "mrr", "ndcg@10", "no_table", "column_recall",
     "column_precision", "column_f1", "value_recall", "value_precision", "value_f1", "exact", "contained", "f1",
     "numeric", "fact", "match", "named", "verified", "verified_right", "grounded", "grounded_right",
-    "ambiguous", "ambiguous_right", "judged", "agreement",
+    "ambiguous", "ambiguous_right", "judged", "agreement", "rounds",
 )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_prompts_and_texts_are_measured_by_size(measured: Run) -> None:
     assert max(ours[1_600]) < 1.4 * min(ours[400]) < min(theirs[400])
     assert not sizes(measured, "read-table:context=2000", "tokens")[1_600]  # the larger one is refused
     assert sizes(measured, "read-schema", "encoded") == {400: {0}, 1_600: {0}}
-    assert [sum(encoded) for encoded in sizes(measured, "tablerag", "encoded").values()] == [20, 40]
+    assert [sum(encoded) for encoded in sizes(measured, "tablerag", "encoded").values()] == [20 + 50, 40 + 103]
     told = [line for line in run_lines(measured) if " cells, " in line]
     assert len(told) == 2 * len(METHODS) - 1
     assert told[0].startswith("  400 cells, prompt tokens ")

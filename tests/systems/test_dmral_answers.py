@@ -69,6 +69,25 @@ def test_a_model_repairs_a_program_that_fails(graph: kgtable.KnowledgeGraph) -> 
     assert "There is no table 'T99'" in faults[0]
 
 
+@pytest.mark.parametrize("language", ["program", "sql"])
+def test_without_reasoning_a_model_writes_one_program_at_once(graph: kgtable.KnowledgeGraph, language: str) -> None:
+    written = {"program": program("T1"), "sql": "SELECT count(*) FROM T1"}
+    other = {"labels": {"labels": ["players"]}, "rerank": {"tables": [1]}, "decompose": {"subquestions": []}}
+    model = ScriptedLLM(lambda request: other.get(request.stage) or {language: written[language]})
+    method = f"dmral:reasoning=no,gaps=no,language={language}"
+    found = graph.ask("How many players are there?", method=method, llm=model)
+    assert (found.text, found.reasoning) == ("4", "")
+    told = " ".join(str(message["content"]) for message in model.requests[-1].messages)
+    assert "ub-questions" not in told
+    assert "step" not in told.lower()
+
+
+def test_without_refinement_a_program_that_fails_is_not_sent_back(graph: kgtable.KnowledgeGraph) -> None:
+    pytest.importorskip("duckdb")
+    model = in_sql("SELECT nonsense FROM T99", "SELECT 1")
+    assert graph.ask("How many players are there?", method="dmral:language=sql,steps=0", llm=model).text == ""
+
+
 def in_sql(*statements: str | None) -> ScriptedLLM:
     """A model that writes these statements one after the other."""
     left = list(statements)

@@ -89,3 +89,28 @@ def test_a_model_words_subquestions_and_names_the_gap(graph: kgtable.KnowledgeGr
     assert worded("town of the player Ann Lee", plain, model) == plain
     assert residual_question("town and depth", ["clubs(Club, Town)"], ["depth"], model) == "depth of the well"
     assert residual_question("town and depth", [], ["depth"], None) == "depth"
+
+
+def test_each_step_of_the_paper_can_be_switched_off(graph: kgtable.KnowledgeGraph) -> None:
+    question = "In which minute did a player of the club Rovers score?"
+
+    def trace(options: str, reply: object = None) -> dict[str, object]:
+        model = None if reply is None else ScriptedLLM(lambda request: asked.append(request.stage) or reply)
+        return dict(graph.retrieve(question, 20, f"dmral:{options}", llm=model, rerank=False).trace)
+
+    asked: list[str] = []
+    plain = trace("")
+    together = {"clubs", "goals", "players"}
+    assert set(str(plain["groups"][0]).split(":")[0].split(", ")) == together  # type: ignore[index]
+    for option in ("joinability=1", "coverage=no"):
+        assert set(str(trace(option)["groups"][0]).split(":")[0].split(", ")) != together  # type: ignore[index]
+    found = trace(
+        "decomposition=model", {"labels": [], "subquestions": ["Who plays for Rovers?", "When did #1 score?"]}
+    )
+    assert found["subquestions"] == ("Who plays for Rovers?", "When did #1 score?")
+    assert "decompose" not in asked
+    assert "decompose_alone" in asked
+    assert trace("decomposition=model")["subquestions"] == ()
+    assert trace("gap=1")["gap"] != trace("gap=1,gaps=no")["gap"] == ""
+    parts = [graph.retrieve("rain in 2001", 9, f"dmral:unionability={least}").tables for least in (0, 1)]
+    assert parts[0] != parts[1]

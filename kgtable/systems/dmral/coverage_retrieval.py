@@ -33,7 +33,9 @@ from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored, table_scores
 from kgtable.retrieval.registry import require_range
 from kgtable.systems.dmral.needs import (
+    JOINED_FROM,
     GroupFinder,
+    GroupWeights,
     InformationNeed,
     NeedMatch,
     NeedMatcher,
@@ -52,6 +54,7 @@ LEAST_MATCH = 0.4
 TRIED_FIRST = 5
 """Columns of the surest need from which a mapping is begun."""
 
+MOST_SUBQUESTIONS = 8
 SAME_TABLE = 0.1
 """What a column gains by lying in a table that other needs lie in: sub-questions stay few."""
 
@@ -180,6 +183,14 @@ def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decompositi
     return replace(decomposition, subquestions=said)
 
 
+def decomposed_by_model(question: str, needs: tuple[InformationNeed, ...], llm: LLM | None) -> Decomposition:
+    """Sub-questions in the model's words that saw no table; none without a model. Raises as `worded` does."""
+    data = {} if llm is None else _reply("decompose_alone", f"Question: <<<{unmarked(question)}>>>", _SUBQUESTIONS, llm)
+    given = data.get("subquestions")
+    texts = [str(text).strip() for text in given][:MOST_SUBQUESTIONS] if isinstance(given, list) else []
+    return Decomposition(needs, (), tuple(SubQuestion(text, (), ()) for text in texts if text), ())
+
+
 def residual_question(question: str, tables: Sequence[str], unmet: Sequence[str], llm: LLM | None) -> str:
     """The part of a question that the tables do not answer, as a search text; empty if nothing is missing.
 
@@ -238,6 +249,13 @@ class ReasonerLanguage(StrEnum):
     SQL = "sql"
 
 
+class Decomposer(StrEnum):
+    """What a question is decomposed along: the tables, or, by the model alone, nothing."""
+
+    TABLES = "tables"
+    MODEL = "model"
+
+
 @dataclass(frozen=True)
 class DmralOptions:
     """The options of the method ``dmral``.
@@ -245,8 +263,10 @@ class DmralOptions:
     `candidates` tables of the question and `per_subquestion` of each sub-question are looked at, groups are
     built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
     which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
-    `steps` is how often a program may be repaired, `language` what a model writes it in. Raises
-    `RetrievalError` for numbers out of range.
+    `steps` is how often a program may be repaired, `language` what a model writes it in. Joins and unions count from
+    the scores `joinability` and `unionability` on. Without `coverage` a group is scored by the fit of its tables alone,
+    without `reasoning` a model sees no sub-questions and replies without steps. Raises `RetrievalError` for numbers out
+    of range.
     """
 
     candidates: int = 30
@@ -259,11 +279,23 @@ class DmralOptions:
     unions: bool = True
     steps: int = 2
     language: ReasonerLanguage = ReasonerLanguage.PROGRAM
+    joinability: float = JOINED_FROM
+    unionability: float = 0.0
+    decomposition: Decomposer = Decomposer.TABLES
+    coverage: bool = True
+    reasoning: bool = True
 
     def __post_init__(self) -> None:
         require_range(self, ("candidates", "seeds", "per_subquestion", "residual"))
         require_range(self, ("steps",), 0)
-        require_range(self, ("gap",), 0, 1)
+        require_range(self, ("gap", "joinability", "unionability"), 0, 1)
+
+    def likely(self, relations: TableRelations) -> TableRelations:
+        """The joins and unions whose scores reach the thresholds."""
+        return TableRelations(
+            (join for join in relations.joins if join.score >= self.joinability),
+            (union for union in relations.unions if union.score >= self.unionability),
+        )
 
 
 class CoverageRetriever(HybridRetriever):
@@ -282,8 +314,8 @@ class CoverageRetriever(HybridRetriever):
         llm: LLM | None = None,
     ) -> None:
         super().__init__(store, names, index, llm=llm)
-        self._relations, self._options = relations, options
-        self._graph = RelationGraph(relations, index.corpus.table_ids)
+        self._relations, self._options = options.likely(relations), options
+        self._graph = RelationGraph(self._relations, index.corpus.table_ids)
 
     def within(self, tables: Sequence[str]) -> Self:
         """The same retriever over these tables alone, and the relations between them."""
@@ -300,14 +332,17 @@ class CoverageRetriever(HybridRetriever):
         if not matcher.needs or not base:
             return scored
         with clock("decomposition"):
-            decomposition = decompose(matcher, self._graph, self._with_joined(base))
-            if self._llm is not None:
-                decomposition = worded(query.text, decomposition, self._llm)
+            if options.decomposition is Decomposer.MODEL:
+                decomposition = decomposed_by_model(query.text, matcher.needs, self._llm)
+            else:
+                decomposition = decompose(matcher, self._graph, self._with_joined(base))
+                if self._llm is not None:
+                    decomposition = worded(query.text, decomposition, self._llm)
         if options.subquestions and len(decomposition.subquestions) > 1:
             with clock("sub-questions"):
                 self._add([part.text for part in decomposition.subquestions], base, options.per_subquestion)
         with clock("groups"):
-            finder = GroupFinder(matcher, self._graph, base)
+            finder = GroupFinder(matcher, self._graph, base, GroupWeights(coverage=float(options.coverage)))
             groups = finder.groups(_best(base, options.seeds))
             gap = self._gap(groups[0], finder) if options.gaps else ""
         if gap:
@@ -396,7 +431,7 @@ class CoverageRetriever(HybridRetriever):
         ids = self._index.corpus.table_ids
 
         def shown(part: SubQuestion) -> str:
-            return f"{part.text} [{', '.join(ids[table] for table in part.tables[:3])}]"
+            return f"{part.text} [{', '.join(ids[table] for table in part.tables[:3])}]" if part.tables else part.text
 
         return {
             "needs": tuple(need.text for need in decomposition.needs),

@@ -75,7 +75,7 @@ class StepwiseSolver:
     """Answers from retrieved tables and their relations."""
 
     def __init__(self, relations: TableRelations, options: DmralOptions) -> None:
-        self._relations, self._options = relations, options
+        self._relations, self._options = options.likely(relations), options
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer; empty where no program can be executed. Raises leaves of `LLMError`."""
@@ -91,16 +91,20 @@ class StepwiseSolver:
         steps: tuple[str, ...] = ()
         fault = ""
         with closing(SqlActions(evidence, tables if in_sql else ())) as sql:
+            way = "reason" if self._options.reasoning else "single"
             instructions = (
-                _read("reason_sql", language=sql.instructions())
+                _read(f"{way}_sql", language=sql.instructions())
                 if in_sql
-                else _read("reason", programs=(PACKAGE / _PROGRAMS).read_text(encoding="utf-8").strip())
+                else _read(way, programs=(PACKAGE / _PROGRAMS).read_text(encoding="utf-8").strip())
             )
             messages: list[Message] = [
                 {"role": "system", "content": instructions},
                 {"role": "user", "content": self._shown(evidence)},
             ]
             schema = _SQL_SCHEMA if in_sql else _SCHEMA
+            if not self._options.reasoning:
+                written_as = {name: kind for name, kind in schema["properties"].items() if name != "steps"}
+                schema = {**schema, "properties": written_as, "required": list(written_as)}
             for _ in range(self._options.steps + 1):
                 request = Request(tuple(messages), schema=schema, stage="answer", max_tokens=2_000)
                 reply = llm.complete(request, on_text=on_text)
@@ -148,8 +152,10 @@ class StepwiseSolver:
         """The question, the sub-questions, the tables with their first rows, and how they join."""
         retrieval = evidence.retrieval
         ids = evidence.tables[:TABLES_SHOWN]
-        lines = [f"Question: <<<{_data(retrieval.question)}>>>", "Sub-questions:"]
-        lines += [f"- <<<{_data(str(text))}>>>" for text in retrieval.trace.get("subquestions", ())]
+        lines = [f"Question: <<<{_data(retrieval.question)}>>>"]
+        if self._options.reasoning:
+            lines.append("Sub-questions:")
+            lines += [f"- <<<{_data(str(text))}>>>" for text in retrieval.trace.get("subquestions", ())]
         lines.append("Tables:\n<<<")
         for id in ids:
             relation = relations_of(evidence.source)[id]

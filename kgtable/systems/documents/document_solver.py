@@ -8,9 +8,10 @@ answers are held against each other: they agree, one is silent, or they conflict
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -27,13 +28,15 @@ from kgtable.errors import (
     MissingExtraError,
     QueryError,
 )
+from kgtable.graph.table_source import TableReader
 from kgtable.index.passage_index import PassageIndex
 from kgtable.llm.protocol import LLM, Message, OnText, Request
 from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
-from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever
+from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever, load_reranker
+from kgtable.tables.linearize import TableFormat, chunks, format_table
 from kgtable.text.passages import sentence_spans
 from kgtable.text.words import terms, terms_asked
 
@@ -96,21 +99,20 @@ class DocumentSolver:
     """Answers by the loop where there is a model, otherwise by rules from the tables, beside the passages that fit."""
 
     def __init__(
-        self, retriever: Retriever, source: TableSource, database: SqlDatabase, options: DocumentOptions
+        self, retriever: Retriever, database: SqlDatabase, options: DocumentOptions, markdown: Callable[[str], str]
     ) -> None:
-        self._retriever, self._source = retriever, source
-        self._database, self._options = database, options
+        self._retriever, self._database, self.options, self.markdown = retriever, database, options, markdown
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer. Raises leaves of `LLMError` where the model cannot be used at all."""
         if llm is None:
-            return _by_tables(evidence, self._options.keep)
+            return _by_tables(evidence, self.keep)
         return _Loop(self, evidence, llm, on_text).run()
 
     def material(self, retrieval: Retrieval) -> tuple[list[str], list[ScoredPassage]]:
         """The tables and passages that are read: the best `keep` places of the list, with what they are linked to."""
-        keep = self._options.keep
-        named = retrieval.trace.get("evidence", ())
+        keep = self.keep
+        named = [item for item in retrieval.trace.get("evidence", ()) if item[0] == "table" or self.options.text]
         by_iri = {passage.passage: passage for passage in retrieval.passages}
         tables: dict[str, None] = {}
         passages: dict[str, ScoredPassage] = {}
@@ -119,7 +121,7 @@ class DocumentSolver:
                 tables[id] = None
             elif id in by_iri:
                 passages[id] = by_iri[id]
-        beside = [p for p in retrieval.passages if set(p.tables) & set(tables)]
+        beside = [p for p in retrieval.passages if self.options.text and set(p.tables) & set(tables)]
         for passage in beside[:keep]:
             passages.setdefault(passage.passage, passage)
         for passage in list(passages.values()):
@@ -141,12 +143,12 @@ class DocumentSolver:
     @property
     def keep(self) -> int:
         """How many passages are read."""
-        return self._options.keep
+        return self.options.keep if self.options.text else 0
 
     @property
-    def rounds(self) -> int:
-        """How many steps a model may take."""
-        return self._options.rounds
+    def tables_as_text(self) -> bool:
+        """Whether a model reads the tables as Markdown."""
+        return self.options.chunks or not self.options.sql
 
 
 class _Loop:
@@ -157,12 +159,15 @@ class _Loop:
         self._question = evidence.retrieval.question
         self._found: list[SubAnswer] = []
         self._prompts: list[str] = []
+        self._rounds = 0
 
     def run(self) -> Answer:
         """Goes round until there is a final answer; a model that fails midway leaves what was found."""
-        for round in range(self._solver.rounds):
+        most = self._solver.options.rounds
+        while self._rounds < most:
+            self._rounds += 1
             try:
-                step = self._ask("step", STEP, self._decompose(last=round == self._solver.rounds - 1))
+                step = self._ask("step", STEP, self._decompose(last=self._rounds == most))
             except LLMReplyError as error:
                 if not self._found:
                     return self._without_model(error)
@@ -178,26 +183,30 @@ class _Loop:
             except LLMReplyError as error:
                 return self._without_model(error)
         last = self._found[-1].text if self._found else ""
-        return self._final(last, f"The rounds ended ({self._solver.rounds}) before a final answer." if last else "")
+        return self._final(last, f"The rounds ended ({most}) before a final answer." if last else "")
 
     def _decompose(self, *, last: bool) -> str:
         tables, passages = self._solver.material(self._evidence.retrieval)
         progress = "\n".join(found.told(number) for number, found in enumerate(self._found, 1))
         if last:
             progress += "\nThis is the last round: give the final answer."
-        return _filled("decompose", question=self._question, materials=self._shown(tables, passages), progress=progress)
+        shown = self._shown(tables, passages) if self._solver.options.context else "none"
+        return _filled("decompose", question=self._question, materials=shown, progress=progress)
 
     def _solve(self, subquery: str) -> SubAnswer:
         retrieval = self._solver.retrieve(subquery, self._evidence)
         tables, passages = self._solver.material(retrieval)
-        schemas = "\n\n".join(str(self._solver.database.card(table)) for table in tables) or "none"
-        prompt = _filled("subquery", subquery=subquery, schemas=_data(schemas), passages=_passages(passages))
+        in_sql = self._solver.options.sql
+        schemas = "\n\n".join(str(self._solver.database.card(table)) for table in tables if in_sql) or "none"
+        written = self._written(tables) if self._solver.tables_as_text else ""
+        read = "\n\n".join(filter(None, (written, _passages(passages))))
+        prompt = _filled("subquery", subquery=subquery, schemas=_data(schemas), passages=read)
         replied = self._ask("subquery", ANSWERS, prompt)
         rows, fault = self._executed(replied["sql"])
         if fault:
             replied = self._ask("repair", ANSWERS, prompt, replied, _filled("repair", error=_data(fault)))
             rows, fault = self._executed(replied["sql"])
-        words, stated = _checked_words(replied, passages)
+        words, stated = _checked_words(replied, passages, written)
         found = SubAnswer(subquery, "", "silent", "", replied["sql"].strip(), rows, fault, tuple(tables), words, stated)
         return self._composed(found)
 
@@ -222,7 +231,7 @@ class _Loop:
         return replace(found, text=text, verdict=said["verdict"], reason=said["reason"].strip()[:300])
 
     def _executed(self, sql: str) -> tuple[SqlRowsFound | None, str]:
-        if not sql.strip():
+        if not sql.strip() or not self._solver.options.sql:
             return None, ""
         try:
             return self._solver.database.query(sql, seconds=10.0, most=1_000), ""
@@ -255,8 +264,14 @@ class _Loop:
         return {name: str(value) for name, value in (reply.data or {}).items()}
 
     def _shown(self, tables: list[str], passages: list[ScoredPassage]) -> str:
+        if self._solver.tables_as_text:
+            return f"{self._written(tables)}\n\n{_passages(passages)}"
         parts = [_data(str(self._solver.database.card(table))) for table in tables]
         return "\n\n".join([*parts, _passages(passages)])
+
+    def _written(self, tables: list[str]) -> str:
+        """The tables as Markdown."""
+        return "\n\n".join(_data(self._solver.markdown(table)[:LONGEST_PASSAGE]) for table in tables)
 
     def _without_model(self, error: LLMReplyError) -> Answer:
         """The answer without the model's help, where its replies cannot be used."""
@@ -299,6 +314,7 @@ class _Loop:
             method=retrieval.method,
             model=self._llm.model,
             prompt="\n\n".join(self._prompts),
+            context={"rounds": self._rounds},
             timings_ms=dict(retrieval.timings_ms),
             retrieval=retrieval,
             passages=tuple(dict.fromkeys(words)),
@@ -346,8 +362,13 @@ def _passages(passages: list[ScoredPassage]) -> str:
     return _data("\n\n".join(parts)) or "none"
 
 
-def _checked_words(replied: Mapping[str, str], passages: list[ScoredPassage]) -> tuple[PassageCitation | None, str]:
-    """The passage's words that the reply copied, and its text answer; neither where they stand nowhere."""
+def _checked_words(
+    replied: Mapping[str, str], passages: list[ScoredPassage], written: str
+) -> tuple[PassageCitation | None, str]:
+    """The passage's words that the reply copied, and its text answer; neither where they stand nowhere.
+
+    Words of a table that is `written` as text are no citation.
+    """
     words = replied["words"].strip()
     if not replied["text"].strip() or len(words) < 2:
         return None, ""
@@ -356,7 +377,7 @@ def _checked_words(replied: Mapping[str, str], passages: list[ScoredPassage]) ->
         found = pattern.search(passage.text)
         if found is not None:
             return _cited_words(passage, found.start(), found[0]), replied["text"].strip()
-    return None, ""
+    return None, replied["text"].strip() if pattern.search(written) else ""
 
 
 def _result_text(rows: SqlRowsFound | None) -> str:
@@ -424,7 +445,16 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material.on_disk("documents")
     options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
     passages = PassageIndex(material.index_path)
-    return DocumentRetriever(retrievers.get("hybrid"), material.index, passages, options.recall, material.triples_of)
+    reranker = load_reranker(options.reranker) if options.reranker else None
+    chunked = Choice(format=TableFormat.MARKDOWN, embedding=material.index.embedding)
+    tables = retrievers.get("dense", chunked) if options.chunks else retrievers.get("hybrid")
+    markdown = partial(_markdown, material.reader)
+    return DocumentRetriever(tables, material.index, passages, options, material.triples_of, markdown, reranker)
+
+
+def _markdown(reader: TableReader, id: str) -> str:
+    """The first chunk of a table as Markdown."""
+    return format_table(next(iter(chunks(reader.read(id)))), TableFormat.MARKDOWN)
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
@@ -433,7 +463,8 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
     from kgtable.programs.compiled.sql_tables import SqlDatabase  # with packages of the extra sql
 
     database = SqlDatabase(relations_of(source), list(retrievers.material.tables()))
-    return DocumentSolver(retrievers.get("documents"), source, database, chosen)
+    method = "documents:" + ",".join(f"{name}={value}" for name, value in asdict(chosen).items())
+    return DocumentSolver(retrievers.get(method), database, chosen, partial(_markdown, retrievers.material.reader))
 
 
 METHODS = {"documents": Method(make_retriever, DocumentOptions)}

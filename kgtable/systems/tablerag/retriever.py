@@ -110,8 +110,8 @@ def _read(name: str) -> str:
 PICKED_FROM = 300
 """Triples that the method which picks tables is asked for."""
 
-COLUMN_CUT, CELL_CUT = 0.5, 0.5
-"""The share of a query's best score below which an entry is no hit of it, though it be among the best K."""
+CUT = 0.5
+"""The share of a query's best score below which an entry of its best K is left out."""
 
 
 @dataclass(frozen=True)
@@ -145,28 +145,32 @@ class SchemaCellView:
 
     Args:
         top_k: entries that each query finds in each table.
+        cut: the share of a query's best score that an entry must reach.
+        schema, values: whether columns and cells are retrieved; otherwise all columns are shown, and no cell.
     """
 
     name = "tablerag"
     expands = True
 
-    def __init__(self, top_k: int) -> None:
-        self._top_k = top_k
+    def __init__(self, top_k: int, cut: float = CUT, *, schema: bool = True, values: bool = True) -> None:
+        self._top_k, self._cut, self._schema, self._values = top_k, cut, schema, values
 
     def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The columns and cells that were found, as JSON lines (paper, appendix F)."""
         vocabulary = found.vocabulary
-        columns = hits(found.columns, asked.schema, self._top_k, COLUMN_CUT)
-        columns = columns or list(range(len(vocabulary.columns)))[: self._top_k]
-        cells = hits(found.cells, asked.cells, self._top_k, CELL_CUT)
+        every = list(range(len(vocabulary.columns)))
+        columns = hits(found.columns, asked.schema, self._top_k, self._cut) if self._schema else every
+        columns = columns or every[: self._top_k]
+        cells = hits(found.cells, asked.cells, self._top_k, self._cut) if self._values else []
         named = dict.fromkeys((*columns, *(vocabulary.cells[place].column for place in cells)))
         names, entries = vocabulary.names, [vocabulary.cells[place] for place in cells]
         lines = [
             "Schema retrieval results:",
             json_lines([vocabulary.columns[place].shown(names[place]) for place in named]),
-            "Cell retrieval results:",
-            json_lines([entry.shown(names[entry.column]) for entry in entries]) or "none",
         ]
+        if self._values:
+            told = json_lines([entry.shown(names[entry.column]) for entry in entries])
+            lines += ["Cell retrieval results:", told or "none"]
         values = tuple((entry.column, entry.value) for entry in entries)
         shown = ShownTable(vocabulary.table, "\n".join(lines), tuple(named), values)
         return shown, _addresses(vocabulary, list(named), cells)
@@ -207,6 +211,7 @@ class ShowingRetriever:
         reader: reads triples.
         labels: the labels of a question by rule.
         most_tables: tables that are shown.
+        expands: whether the question is expanded, if the view allows it; otherwise it is the only query.
         within: the tables that may be shown, where they are named.
     """
 
@@ -219,10 +224,12 @@ class ShowingRetriever:
         labels: Callable[[str], Sequence[str]],
         *,
         most_tables: int,
+        expands: bool = True,
         within: tuple[str, ...] | None = None,
         llm: LLM | None = None,
     ) -> None:
         self.name = view.name
+        self._expands = expands and view.expands
         self._view, self._base, self._shelf, self._reader = view, base, shelf, reader
         self._labels, self._most, self._within, self._llm = labels, most_tables, within, llm
 
@@ -236,7 +243,13 @@ class ShowingRetriever:
         return self._changed(within=tuple(tables))
 
     def _changed(self, **changes: Any) -> ShowingRetriever:
-        kept = {"most_tables": self._most, "within": self._within, "llm": self._llm, **changes}
+        kept = {
+            "most_tables": self._most,
+            "expands": self._expands,
+            "within": self._within,
+            "llm": self._llm,
+            **changes,
+        }
         return ShowingRetriever(self._view, self._base, self._shelf, self._reader, self._labels, **kept)
 
     def prepare(self, question: str, folder: Path | None = None) -> None:
@@ -267,7 +280,7 @@ class ShowingRetriever:
             databases = [self._shelf.get(table.table) for table in looked_at]
         with clock("queries"):
             asked = self._asked(question, databases)
-        if self._view.expands:
+        if self._expands:
             trace["labels"] = asked.expanded.schema
             trace["cell_queries"] = asked.expanded.cells
             if asked.expanded.refused:
@@ -314,7 +327,7 @@ class ShowingRetriever:
         return [*ranked.values(), *(ScoredTable(id, 0.0) for id in self._within if id not in ranked)]
 
     def _asked(self, question: str, databases: Sequence[TableDatabases]) -> Asked:
-        if not self._view.expands:
+        if not self._expands:
             vector = self._shelf.vectors([question])[0]
             return Asked(question, ExpandedQuestion((), ()), ((question, vector),), ((question, vector),))
         titles = [found.vocabulary.title for found in databases]

@@ -39,6 +39,7 @@ from kgtable.systems.tablerag.databases import (
 )
 from kgtable.systems.tablerag.react import ReactSolver
 from kgtable.systems.tablerag.retriever import (
+    CUT,
     Asked,
     SchemaCellView,
     ShowingRetriever,
@@ -239,13 +240,23 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class TableRagOptions(SolverOptions):
-    """Options of ``tablerag``: `top_k` entries a query, a `budget` of cell entries a table, how `columns`
-    and `cells` are compared with queries."""
+    """Options of ``tablerag``.
+
+    - `top_k` entries a query, a `budget` of cell entries a table, how `columns` and `cells` are compared with queries;
+      those compared by vectors are compared by words in a graph without vectors.
+    - `cut`: the share of a query's best score that an entry must reach.
+    - `expansion`: whether the question is expanded to queries.
+    - `schema`: whether columns are retrieved, or all shown; `values`: whether cells are retrieved, or none shown.
+    """
 
     top_k: int = 5
     budget: int = BUDGET
     columns: SearchMode = SearchMode.BOTH
-    cells: SearchMode = SearchMode.LEXICAL
+    cells: SearchMode = SearchMode.DENSE
+    cut: float = CUT
+    expansion: bool = True
+    schema: bool = True
+    values: bool = True
 
 
 @dataclass(frozen=True)
@@ -263,8 +274,10 @@ def make_tablerag(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Schema and cell retrieval. Raises `RetrievalError` for options out of range."""
     options = choice.options if isinstance(choice.options, TableRagOptions) else TableRagOptions()
     _check(options, "top_k", "budget")
+    require_range(options, ("cut",), 0, 1)
     shelf = make_shelf(retrievers.material, options.budget, options.columns, options.cells, choice.embedding)
-    return _retriever(retrievers, options, shelf, SchemaCellView(options.top_k))
+    view = SchemaCellView(options.top_k, options.cut, schema=options.schema, values=options.values)
+    return _retriever(retrievers, options, shelf, view, expands=options.expansion)
 
 
 def make_baseline(
@@ -293,7 +306,9 @@ def make_shelf(
     )
 
 
-def _retriever(retrievers: Retrievers, options: SolverOptions, shelf: DatabaseShelf, view: TableShowing) -> Retriever:
+def _retriever(
+    retrievers: Retrievers, options: SolverOptions, shelf: DatabaseShelf, view: TableShowing, *, expands: bool = True
+) -> Retriever:
     material = retrievers.material
     if options.base.partition(":")[0] in METHODS:
         raise RetrievalError(f"{options.base} does not pick tables.", hint="Take base=hybrid, bm25 or dense.")
@@ -304,6 +319,7 @@ def _retriever(retrievers: Retrievers, options: SolverOptions, shelf: DatabaseSh
         material.reader,
         _labels(material),
         most_tables=options.tables,
+        expands=expands,
     )
 
 

@@ -28,11 +28,12 @@ from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.hypergraph import Hyperedge, TableHypergraph
 from kgtable.systems.trag.table_features import similarities
 from kgtable.systems.trag.table_graph import (
+    all_near,
     personalised_pagerank,
     transitions,
     within,
 )
-from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
+from kgtable.systems.trag.trag_options import NEIGHBOURS, Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 TEMPERATURE = 2.0
 """Flattens the table scores of `hybrid` before they become chances to start at a table."""
@@ -142,15 +143,20 @@ class TragRetriever:
     def _local(self, nodes: IntArray) -> sp.csr_matrix:
         """The edges among some tables; each relation has the same say at a table that it joins with others."""
         options = self.options
-        graphs = [
-            within(self.hypergraph.edges(relation, options.threshold, options.neighbours), nodes)
-            for relation in options.relations
-        ]
+        graphs = [self._edges(relation, nodes) for relation in options.relations]
         if len(graphs) == 1:
             # As in the paper a table is similar to itself; a part of a table is not its own part.
             loops = options.relations[0] is TableRelation.SIMILARITY
             return graphs[0] + sp.identity(len(nodes), format="csr") if loops else graphs[0]
         return sp.csr_matrix(sum(transitions(graph) for graph in graphs))
+
+    def _edges(self, relation: TableRelation, nodes: IntArray) -> sp.csr_matrix:
+        """The edges of one relation among some tables."""
+        options = self.options
+        if relation is TableRelation.SIMILARITY and not options.neighbours:
+            space = self.hypergraph.space
+            return all_near(space.rows[space.nearness][nodes], options.threshold)
+        return within(self.hypergraph.edges(relation, options.threshold, options.neighbours or NEIGHBOURS), nodes)
 
     def relations_among(self, tables: Sequence[str]) -> list[tuple[str, str, TableRelation, float]]:
         """The edges between these tables by every relation: both ids, the relation and its weight."""
@@ -159,8 +165,7 @@ class TragRetriever:
         found: list[tuple[str, str, TableRelation, float]] = []
         ids = self.hypergraph.index.corpus.table_ids
         for relation in TableRelation:
-            edges = self.hypergraph.edges(relation, self.options.threshold, self.options.neighbours)
-            local = sp.coo_matrix(sp.triu(within(edges, nodes), k=1))
+            local = sp.coo_matrix(sp.triu(self._edges(relation, nodes), k=1))
             found += (
                 (ids[nodes[row]], ids[nodes[column]], relation, float(weight))
                 for row, column, weight in zip(local.row, local.col, local.data, strict=True)
@@ -188,7 +193,7 @@ class TragRetriever:
         return triples
 
 
-def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:
+def open_hypergraph(index: GraphIndex, names: Namespaces, *, schema: bool = False) -> TableHypergraph:
     """The hypergraph of a graph on disk, as its last ``kgtable hypergraph`` wrote it, or computed here."""
     generation = Generation(0, index.folder.parent, names.base)
-    return TableHypergraph.open(index, stored_hypergraph(generation))
+    return TableHypergraph.open(index, stored_hypergraph(generation), schema=schema)

@@ -205,12 +205,15 @@ class TableHypergraph:
     """The features, hyperedges and edges over the tables of an open graph, made when they are asked for.
 
     `stored` is the file with hyperedges that were written to the graph, where there are any; others are
-    kept in the user's cache.
+    kept in the user's cache. With `schema` the semantic feature is the vector of a table's text, as in the paper.
     """
 
-    def __init__(self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None) -> None:
+    def __init__(
+        self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None, *, schema: bool = False
+    ) -> None:
         self.index = index
         self.texts = texts
+        self.schema = schema and index.vectors is not None
         self._stored = stored
         self._edges: dict[tuple[TableRelation, float, int], sp.csr_matrix] = {}
         self._hypergraphs: dict[tuple[int, int], Hypergraph] = {}
@@ -219,7 +222,21 @@ class TableHypergraph:
     def space(self) -> FeatureSpace:
         """The features of the tables."""
         vectors = self.index.vectors
-        return FeatureSpace.of(self.texts, None if vectors is None else vectors.tables, self._shape)
+        of_tables = None if vectors is None else self._schema_vectors() if self.schema else vectors.tables
+        return FeatureSpace.of(self.texts, of_tables, self._shape)
+
+    def _schema_vectors(self) -> Matrix:
+        """The vectors of the texts, kept in the user's cache."""
+        key = hashlib.sha256(repr((self.index.embedding, self.texts)).encode("utf-8", "surrogatepass")).hexdigest()
+        path = cache_folder() / "hypergraphs" / f"{key}.npy"
+        with suppress(OSError, ValueError):
+            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+        vectors = self.index.embed(list(self.texts))
+        assert vectors is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as file:
+            np.save(file, vectors, allow_pickle=False)
+        return vectors
 
     @cached_property
     def _shape(self) -> TextShape:
@@ -228,7 +245,7 @@ class TableHypergraph:
     @property
     def made_by(self) -> str:
         """The embedding and the text shape that the features are made by."""
-        return ", ".join(filter(None, (self.index.embedding, self._shape.name)))
+        return ", ".join(filter(None, (self.index.embedding, self._shape.name, "schema" * self.schema)))
 
     def hyperedges(self, clusters: int, typical: int) -> Hypergraph:
         """The hypergraph with so many clusters and typical tables."""
@@ -247,8 +264,8 @@ class TableHypergraph:
     def _make(self, clusters: int, typical: int) -> Hypergraph:
         tables, texts = self.index.corpus.table_ids, self.texts
         key = hashlib.sha256(repr((self.made_by, clusters, typical, tables, texts)).encode())
-        if self.index.vectors is not None:
-            key.update(np.ascontiguousarray(self.index.vectors.tables).tobytes())
+        if Feature.SEMANTIC in self.space.rows:
+            key.update(np.ascontiguousarray(self.space.rows[Feature.SEMANTIC]).tobytes())
         path = cache_folder() / "hypergraphs" / f"{key.hexdigest()}.json"
         found = Hypergraph.load(path, tables, texts, self.space, self.made_by)
         if found is None:
@@ -278,7 +295,7 @@ class TableHypergraph:
         return nearest_tables(self.space.rows[self.space.nearness], threshold, neighbours)
 
     @classmethod
-    def open(cls, index: GraphIndex, stored: Path | None) -> TableHypergraph:
+    def open(cls, index: GraphIndex, stored: Path | None, *, schema: bool = False) -> TableHypergraph:
         """The hypergraph of the tables of an index; `stored` is the file to take hyperedges up from."""
         heads = map(json.loads, CorpusParts.open(index.folder).heads)
-        return cls(index, [linearised(TableHead.from_list(head)) for head in heads], stored)
+        return cls(index, [linearised(TableHead.from_list(head)) for head in heads], stored, schema=schema)

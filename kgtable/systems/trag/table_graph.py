@@ -25,8 +25,7 @@ COMMONEST = 100
 def nearest_tables(rows: FeatureRows, threshold: float, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
     """Each table with those whose rows have the largest cosine with its own, from `threshold` on.
 
-    Symmetric, weighted by the cosine. Stands for the dense matrix of the paper (equation 8), of which a walk
-    hardly uses more.
+    Symmetric, weighted by the cosine.
     """
     count = rows.shape[0]
     if not isinstance(rows, np.ndarray):
@@ -46,6 +45,13 @@ def nearest_tables(rows: FeatureRows, threshold: float, neighbours: int = NEIGHB
     places, cosines = places.ravel(), cosines.ravel()
     kept = (cosines >= threshold) & (places != owner) & (cosines > 0)
     return _both_ways(sp.csr_matrix((cosines[kept], (owner[kept], places[kept])), shape=(count, count)))
+
+
+def all_near(rows: FeatureRows, threshold: float) -> sp.csr_matrix:
+    """All pairs of rows whose cosine is at least `threshold`, without loops (equation 8 of the paper)."""
+    pairs = sp.coo_matrix(rows @ rows.T)
+    kept = (pairs.data >= threshold) & (pairs.data > 0) & (pairs.row != pairs.col)
+    return sp.csr_matrix((pairs.data[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
 
 
 def _both_ways(edges: sp.csr_matrix) -> sp.csr_matrix:

@@ -7,7 +7,6 @@ a program or cited cells, executed, grounded and judged alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from string import Template
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Generator, Solver
@@ -32,17 +31,22 @@ TABLES_RELATED = 20
 MOST_LINES = 40
 """Relations that are told, the strongest first."""
 
-_STEPS = PACKAGE / "systems" / "trag" / "prompts" / "graph_aware.txt"
+_FOLDER = PACKAGE / "systems" / "trag" / "prompts"
 
 
 class RelatedTables:
-    """Another presentation, followed by the relations between its tables; its reading asks for three steps."""
+    """Another presentation, followed by the relations between its tables; its reading asks for three steps.
 
-    def __init__(self, inner: Presentation, related: Related) -> None:
-        self._inner, self._related = inner, related
+    Without `graph` the relations are left out, without `reasoning` the steps.
+    """
+
+    def __init__(self, inner: Presentation, related: Related, *, graph: bool = True, reasoning: bool = True) -> None:
+        self._inner, self._related, self._graph = inner, related, graph
         self.name = f"{inner.name}, related"
         self.kind: Kind = inner.kind
-        self.reading = Template(_STEPS.read_text(encoding="utf-8")).substitute(reading=inner.reading).strip()
+        parts = [*(["relations"] if graph else []), "three_steps" if reasoning else "no_reasoning"]
+        told = [(_FOLDER / f"{part}.txt").read_text(encoding="utf-8").strip() for part in parts]
+        self.reading = "\n\n".join([inner.reading, *told])
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Those of the other presentation."""
@@ -52,7 +56,7 @@ class RelatedTables:
         """The other presentation's text, then a line for each pair of related tables in it."""
         text = self._inner.render(units, evidence)
         tables = list(dict.fromkeys(unit.table for unit in units))[:TABLES_RELATED]
-        lines = relation_lines(self._related(tables), evidence)
+        lines = relation_lines(self._related(tables), evidence) if self._graph else []
         return "\n".join([text, "", "Relations between the tables:", *lines]) if lines else text
 
 
@@ -78,7 +82,8 @@ class GraphAwareSolver:
         """See `Solver.solve`."""
         if llm is None:
             return answer_by_rules(evidence)
-        layout = RelatedTables(presentation(self._options.shown), self._related)
+        options, shown = self._options, presentation(self._options.shown)
+        layout = RelatedTables(shown, self._related, graph=options.graph, reasoning=options.reasoning)
         return Generator(llm, layout=layout).answer(evidence, on_text=on_text)
 
 
@@ -98,8 +103,9 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material.on_disk("trag")
     assert isinstance(hybrid, HybridRetriever)
     options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
-    made = next((other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever)), None)
-    hypergraph = made or open_hypergraph(hybrid.index, material.names)
+    known = (other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever))
+    made = next((other for other in known if other.schema == options.schema), None)
+    hypergraph = made or open_hypergraph(hybrid.index, material.names, schema=options.schema)
     return TragRetriever(hypergraph, hybrid, material.triples_of, options)
 
 
@@ -112,7 +118,7 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
     def related(tables: Sequence[str]) -> Sequence[tuple[str, str, TableRelation, float]]:
         from kgtable.systems.trag.coarse_to_fine import TragRetriever
 
-        retriever = retrievers.get("trag")
+        retriever = retrievers.get("trag-paper" if isinstance(chosen, PublishedOptions) else "trag")
         return retriever.relations_among(tables) if isinstance(retriever, TragRetriever) else ()
 
     return GraphAwareSolver(related, chosen)

@@ -50,10 +50,13 @@ class TragOptions:
     - `semantic`, `structural`, `heuristic`: the features whose hyperedges take part.
     - `start`: what the walk starts by; with ``hybrid`` its `candidates` best tables join those of the hyperedges.
     - `similarity`, `subjects`, `predicates`, `parts`: the edges that the walk goes along.
-    - `threshold`, `neighbours`: the least cosine of an edge (τ), and how many edges a table keeps.
+    - `threshold`, `neighbours`: the least cosine of an edge (τ), and how many edges a table keeps; 0 keeps every
+      edge of `similarity`.
+    - `schema`: whether the semantic feature is the vector of the linearised schema, not that of the search index.
     - `pagerank`: whether there is a walk at all; `alpha` is its damping, the weight of the edges.
     - `rounds`, `kept`: how often the walk is repeated on the `kept` best tables alone.
     - `shown`: how a model is shown the tables, as a name of a presentation, such as ``subtable`` or ``html``.
+    - `graph`, `reasoning`: whether the prompt has the relations between the tables, and asks for long reasoning.
     """
 
     clusters: int = CLUSTERS
@@ -69,14 +72,18 @@ class TragOptions:
     parts: bool = True
     threshold: float = 0.3
     neighbours: int = NEIGHBOURS
+    schema: bool = False
     pagerank: bool = True
     alpha: float = 0.3
     rounds: int = 1
     kept: int = 50
     shown: str = "subtable"
+    graph: bool = True
+    reasoning: bool = True
 
     def __post_init__(self) -> None:
-        require_range(self, ("clusters", "typical", "candidates", "neighbours", "rounds", "kept"))
+        require_range(self, ("clusters", "typical", "candidates", "rounds", "kept"))
+        require_range(self, ("neighbours",), 0)
         require_range(self, ("threshold",), 0, 1)
         if not 0 <= self.alpha < 1:
             raise RetrievalError("The option alpha lies between 0 and 1, and is less than 1.")
@@ -107,4 +114,6 @@ class PublishedOptions(TragOptions):
     similarity: bool = True
     parts: bool = False
     alpha: float = DAMPING
-    rounds: int = 2
+    neighbours: int = 0
+    schema: bool = True
+    shown: str = "html"

@@ -11,7 +11,10 @@ import pytest
 
 import kgtable
 from kgtable.answering.answer import as_html, as_markdown, as_text
-from kgtable.errors import LLMReplyError, LLMUnreachableError
+from kgtable.errors import LLMReplyError, LLMUnreachableError, MissingExtraError
+from kgtable.evaluation.benchmark import Benchmark
+from kgtable.evaluation.run import Stages
+from kgtable.evaluation.run_plan import System, make_plan
 from kgtable.graph.document_statements import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
@@ -209,6 +212,67 @@ def test_the_rounds_are_bounded(graph: kgtable.KnowledgeGraph) -> None:
     assert "last round" in [r for r in model.requests if r.stage == "step"][-1].messages[-1]["content"]
 
 
+def method_asked(
+    graph: kgtable.KnowledgeGraph, method: str, script: list[Scripted]
+) -> tuple[kgtable.Answer, list[str]]:
+    """The answer of a method with options, and what each stage of its own was told."""
+    model = ScriptedLLM(with_labels(script))
+    answer = graph.ask("What is the rain of Rome?", method=method, llm=model, rerank=False)
+    own = [request for request in model.requests if request.stage not in ("labels", "rerank")]
+    return answer, [str(request.messages[1]["content"]) for request in own]
+
+
+def test_each_source_can_be_left_out(graph: kgtable.KnowledgeGraph) -> None:
+    sql = "SELECT rain FROM weather WHERE city = 'Rome'"
+    script = [step("Rain of Rome?"), answers(sql, "60", "| Rome | 60 |"), step(answer="60")]
+    answer, told = method_asked(graph, "documents:sql=no", script)
+    assert (answer.text, answer.calculation, answer.context["rounds"]) == ("60", None, 2)
+    assert "| Rome | 60 |" in told[1]
+    assert "DECIMAL" not in told[1]
+    answer, told = method_asked(graph, "documents:text=no", script)
+    assert (answer.calculation, answer.passages) == (sql, ())
+    assert "Rain fell on 120 days" not in "".join(told)
+    _, told = method_asked(graph, "documents:context=no", script)
+    assert "Rain fell" not in told[0]
+    assert "Rain fell" in told[1]
+
+
+def test_chunks_of_text_and_tables_rank_by_their_vectors(tmp_path: Path) -> None:
+    (tmp_path / "weather.md").write_text(OTHER, encoding="utf-8")
+    (tmp_path / "report.md").write_text(REPORT, encoding="utf-8")
+    with kgtable.build([tmp_path / "weather.md", tmp_path / "report.md"], tmp_path / "kg") as opened:
+        found = opened.retrieve("How much rain falls in Rome?", 50, "documents:chunks=yes")
+        listed = found.trace["evidence"]
+        scores = [score for _, _, score in listed]
+        assert scores == sorted(scores, reverse=True)
+        assert {kind for kind, _, _ in listed} == {"table", "passage"}
+        assert {score for kind, _, score in listed if kind == "passage"} == {text.score for text in found.passages}
+        naive = "documents:chunks=yes,sql=no,rounds=1"
+        answer, told = method_asked(opened, naive, [step(answer="60")])
+    assert (answer.text, len(told), answer.context["rounds"]) == ("60", 1, 1)
+    assert "| Rome | 60 |" in told[0]
+
+
+def test_a_reranker_orders_what_was_recalled(graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Backwards:
+        def __init__(self, name: str) -> None:
+            assert name == "some/model"
+
+        def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
+            return [float("| Rome | 60 |" in text) for _, text in pairs]
+
+    monkeypatch.setattr("sentence_transformers.CrossEncoder", Backwards)
+    question = "How many units did Europe sell?"
+    assert graph.retrieve(question, 50, "documents").tables[0].table == "report"
+    found = graph.retrieve(question, 50, "documents:reranker=some/model")
+    assert found.trace["evidence"][0] == ("table", "weather", 1.0)
+    assert found.tables[0].table == "weather"
+    assert [table.score for table in found.tables] == sorted((table.score for table in found.tables), reverse=True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"reranker 'other/model'.*embeddings"):
+        graph.retrieve(question, 50, "documents:reranker=other/model")
+
+
 def test_replies_of_no_use_leave_the_answer_by_rules(graph: kgtable.KnowledgeGraph) -> None:
     answer, _ = asked(graph, ["no JSON", "still none"], "What is the rain of Oslo?")
     assert answer.text == "120"
@@ -285,3 +349,14 @@ def test_incremental_builds_bring_and_take_documents(tmp_path: Path) -> None:
         assert "".join(sorted(graph.rdf("nquads"))) == before
         quantity = "SELECT ?v { ?q a qudt:QuantityValue ; kgt:paragraphOf ?p ; qudt:numericValue ?v ; kgt:text '$5' }"
         assert len(graph.sparql(quantity)) == 1  # type: ignore[arg-type]
+
+
+def test_eval_reports_the_rounds(graph: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    asked_for = {"id": "q", "question": "What is the rain of Rome?", "answers": ["60"], "tables": ["weather"]}
+    (tmp_path / "questions.dev.jsonl").write_text(json.dumps(asked_for), encoding="utf-8")
+    (tmp_path / "tables").mkdir()
+    method = System("documents:rounds=3")
+    plan = make_plan(graph, Benchmark(tmp_path), (method,), answers=True)
+    stages = Stages(graph, plan, lambda system: lambda found: kgtable.Answer("", "60", context={"rounds": 3}))
+    stages.prepare(method)
+    assert stages.record(method, plan.questions[0]).scores["rounds"] == 3

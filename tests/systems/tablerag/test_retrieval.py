@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgtable
 from kgtable.errors import LLMReplyError, RetrievalError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.scoring import ShownGold
@@ -32,6 +34,30 @@ def test_columns_and_cells_are_found(graph: KnowledgeGraph) -> None:
     assert ("orders", PRODUCT, "Umbrella") not in found.shown_values
     best = found.triples[:2]
     assert {triple.object for triple in best} <= {text for _, _, text in found.shown_values}
+
+
+def test_each_step_of_the_paper_can_be_switched_off(graph: KnowledgeGraph) -> None:
+    model = ScriptedLLM([])
+    found = shown(graph, "tablerag:tables=1,expansion=no", llm=model)
+    assert (model.requests, "labels" in found.trace) == ([], False)
+    assert ("orders", PRODUCT, "Leather wallet for gents") in found.shown_values
+    every = shown(graph, "tablerag:tables=1,schema=no")
+    assert len(every.shown_columns) == 6 > len(shown(graph, "tablerag:tables=1").shown_columns)
+    columns = shown(graph, "tablerag:tables=1,values=no")
+    assert not columns.shown_values
+    assert "Cell" not in columns.shown[0].text
+    assert columns.shown_columns
+    counts = [len(shown(graph, f"tablerag:tables=1,cut={cut}").shown_values) for cut in (0, 0.5, 1)]
+    assert counts[0] > counts[1] >= counts[2] > 0
+
+
+def test_cells_are_compared_by_vectors_where_the_graph_has_some(tables: Path, tmp_path: Path) -> None:
+    with kgtable.build(tables, tmp_path / "kg") as graph:
+        question = "Which purses for men were sold?"
+        found = shown(graph, "tablerag:tables=1", question, tables=["orders"])
+        lexical = shown(graph, "tablerag:tables=1,cells=lexical", question, tables=["orders"])
+    assert found.shown[0].cells[0][1].startswith("Leather wallet")
+    assert not lexical.shown[0].cells[0][1].startswith("Leather wallet")
 
 
 def test_a_model_names_columns_and_keywords(graph: KnowledgeGraph) -> None:

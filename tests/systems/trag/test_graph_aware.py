@@ -74,6 +74,19 @@ def test_the_relations_stand_inside_the_fenced_context(graph: kgtable.KnowledgeG
     assert 1 <= sum("(" in line and " – " in line for line in lines[told:]) <= MOST_LINES
 
 
+def test_relations_and_long_reasoning_can_be_left_out(graph: kgtable.KnowledgeGraph) -> None:
+    def prompt(options: str) -> str:
+        return graph.ask(QUESTION, method=f"trag:{options}", llm=scripted(LARGEST), rerank=False).prompt
+
+    without_graph, without_reasoning = prompt("graph=no"), prompt("reasoning=no")
+    assert "elations between the tables" not in without_graph
+    assert "how they are related" not in without_graph
+    assert "Work in three steps" in without_graph
+    assert "Relations between the tables:" in without_reasoning
+    assert "Work in three steps" not in without_reasoning
+    assert "<table" in graph.ask(QUESTION, method="trag-paper", llm=scripted(LARGEST), rerank=False).prompt
+
+
 def test_an_answer_that_is_not_in_the_tables_is_refused(graph: kgtable.KnowledgeGraph) -> None:
     invented = LARGEST | {"answer": "Real Madrid", "program": None, "citations": []}
     assert not graph.ask(QUESTION, method="trag", llm=scripted(invented), rerank=False).grounded

@@ -1,0 +1,103 @@
+"""`trag-paper` beside the paper's procedure (sections 3.2 and 3.3), written once more with dense matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+import kgtable
+from kgtable.index.postings import FloatArray
+from kgtable.systems.trag.coarse_to_fine import TragRetriever
+from kgtable.systems.trag.trag_options import Feature
+
+THINGS, PLACES, WORDS = map(
+    str.split,
+    (
+        "rivers lakes towers bridges mines ports schools banks farms clubs",
+        "Norway Chile Kenya Japan Peru Latvia Oman Fiji Cuba Nepal Ghana Malta",
+        "list oldest by height with owner and depth per region largest in use staff closed since record yearly",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
+    folder = tmp_path_factory.mktemp("things")
+    (folder / "tables").mkdir()
+    random = Random(1)
+    for number, (thing, place) in enumerate((thing, place) for thing in THINGS for place in PLACES):
+        title = f"{thing} of {place} {' '.join(random.sample(WORDS, random.randint(1, 7)))}"
+        names = [word.capitalize() for word in random.sample(WORDS, random.randint(2, 6))]
+        path = folder / "tables" / f"t{number}.csv"
+        path.write_text(",".join(names) + "\n" + ",".join(f"{number}" for _ in names) + "\n", encoding="utf-8")
+        path.with_suffix(".json").write_text(f'{{"title": "{title}"}}', encoding="utf-8")
+    return kgtable.build(folder / "tables", folder / "kg")
+
+
+def of_length_one(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9))
+
+
+def dense_ranking(retriever: TragRetriever, question: str, clusters: int, typical: int, tau: float) -> list[str]:
+    """The tables in the order of the paper's equations 3 to 9; by the features of kgtable, and of nothing else."""
+    space, index = retriever.hypergraph.space, retriever.hypergraph.index
+    semantic = index.embed(list(retriever.hypergraph.texts))
+    asked_vector = index.embed([question])
+    assert semantic is not None
+    assert asked_vector is not None
+    rows = {
+        name: np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+        for name, found in space.rows.items()
+    } | {Feature.SEMANTIC: semantic}
+    asked = space.of_question(question, asked_vector[0])
+    chosen: set[int] = set()
+    for name, found in rows.items():
+        given = semantic if name is Feature.SEMANTIC else space.rows[name]  # KMeans may end elsewhere on dense rows
+        with threadpool_limits(1):
+            labels = KMeans(clusters, random_state=42, n_init=10).fit_predict(given)
+        fits: list[tuple[float, list[int]]] = []
+        for cluster in range(clusters):
+            members = np.flatnonzero(labels == cluster)
+            near = of_length_one(found[members]) @ of_length_one(found[members].mean(0))
+            best = members[np.argsort(-near, kind="stable")[:typical]]
+            fits.append((float((of_length_one(found[best]) @ of_length_one(asked[name])).mean()), members.tolist()))
+        chosen |= set(max(fits, key=lambda fit: fit[0])[1])
+    nodes = np.array(sorted(chosen))
+    similar = semantic[nodes] @ semantic[nodes].T
+    similar[similar < tau] = 0
+    step = similar / similar.sum(axis=1, keepdims=True)
+    start = np.clip(semantic[nodes] @ asked_vector[0], 0, None)
+    start = start / start.sum()
+    found = np.linalg.solve(np.eye(len(nodes)) - 0.85 * step, 0.15 * start)
+    ids = index.corpus.table_ids
+    return [ids[node] for node in nodes[np.argsort(-found, kind="stable")]]
+
+
+def agreement(graph: kgtable.KnowledgeGraph, questions: list[str], clusters: int = 10, typical: int = 100) -> float:
+    """The share of the ten best tables that both have, over all questions."""
+    method = f"trag-paper:clusters={clusters},typical={typical}"
+    retriever = graph.retrievers.get(method)
+    assert isinstance(retriever, TragRetriever)
+    shared = [
+        len(
+            set(dense_ranking(retriever, question, clusters, typical, 0.3)[:10])
+            & {found.table for found in graph.retrieve(question, 1, method).tables[:10]}
+        )
+        for question in questions
+    ]
+    return sum(shared) / (10 * len(shared))
+
+
+def test_its_ten_best_tables_are_those_of_the_dense_procedure(
+    graph: kgtable.KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path))
+    asked = [f"How high are the {thing} in {place}?" for thing, place in zip(THINGS, PLACES, strict=False)]
+    assert agreement(graph, asked, clusters=4, typical=10) >= 0.99
+    alone = graph.retrieve(asked[0], 1, "trag-paper:clusters=4,typical=10,neighbours=1").tables[:10]
+    assert alone != graph.retrieve(asked[0], 1, "trag-paper:clusters=4,typical=10").tables[:10]
