@@ -159,7 +159,15 @@ class KnowledgeGraph:
 
             return RemoteStore(self.endpoint, self.names.prefixes)
         path, lease = leased(self.generation.first_store_path)
-        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease))
+        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease), self._functions)
+
+    def _functions(self, query: str) -> MappingOf[Any, Any]:
+        """The functions beyond SPARQL's own that a query uses."""
+        if "similarity" not in query:  # the index takes long to import
+            return {}
+        from kgtable.index.similarity import similarity
+
+        return similarity(lambda: self.index)
 
     @cached_property
     def catalogue(self) -> Catalogue:

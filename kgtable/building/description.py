@@ -60,9 +60,9 @@ class ExampleQuery:
 
 
 @cache
-def examples() -> tuple[ExampleQuery, ...]:
-    """The example queries in ``queries/examples``, by file name."""
-    paths = sorted(shipped_path("queries/examples").glob("*.rq"))
+def examples(folder: str = "examples") -> tuple[ExampleQuery, ...]:
+    """The example queries in a folder of ``queries``, by file name."""
+    paths = sorted(shipped_path(f"queries/{folder}").glob("*.rq"))
     return tuple(parse_example(path.stem, path.read_text(encoding="utf-8")) for path in paths)
 
 

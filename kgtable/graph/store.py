@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
@@ -96,9 +96,15 @@ class EmbeddedStore:
     """
 
     def __init__(
-        self, path: str | Path, prefixes: Mapping[str, str] | None = None, leases: Sequence[Lease | None] = ()
+        self,
+        path: str | Path,
+        prefixes: Mapping[str, str] | None = None,
+        leases: Sequence[Lease | None] = (),
+        functions: Callable[[str], Mapping[ox.NamedNode, Callable[..., ox.Literal | None]]] = lambda query: {},
     ) -> None:
+        """`functions` gives those beyond SPARQL's own that a query may use."""
         self.path = Path(path)
+        self._functions = functions
         self._prefixes = dict(prefixes or {})
         self._leases = tuple(leases)
         if damaged := damaged_files(self.path, CHECKED_AT_ONCE):
@@ -121,7 +127,7 @@ class EmbeddedStore:
     ) -> Results:
         """See `TripleStore.query`."""
         substitutions = {_variable(name): to_term(value) for name, value in (bindings or {}).items()}
-        store = self._store
+        store, functions = self._store, self._functions(text)
 
         def results(text: str) -> Results:
             return store.query(
@@ -129,6 +135,7 @@ class EmbeddedStore:
                 use_default_graph_as_union=union_default_graph,
                 prefixes=self._prefixes,
                 substitutions=substitutions,  # type: ignore[arg-type]
+                custom_functions=functions or None,  # type: ignore[arg-type]
             )
 
         with query_errors():

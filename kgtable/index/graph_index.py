@@ -543,6 +543,11 @@ class GraphIndex:
         _check_small(self.folder, lambda name: name.startswith(VECTOR_FILES))
         return found
 
+    def vector_of(self, text: str) -> Matrix | None:
+        """The vector of a folded subject, column name or group heading, shape (dimension,); None for another text."""
+        number = self.corpus.texts.find(text)
+        return None if number is None or self.vectors is None else self.vectors.of(number)
+
     def embed(self, texts: list[str]) -> Matrix | None:
         """Vectors of questions and labels, by the embedding of the index; None for a lexical index."""
         return None if self._embedder is None else self._embedder.embed(texts)

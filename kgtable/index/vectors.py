@@ -138,6 +138,15 @@ class Vectors:
             return np.asarray(texts)[nearest], again
         return np.asarray(texts)[places], cosines
 
+    def of(self, text: int) -> Matrix | None:
+        """The vector of a text by its id, shape (dimension,); None where no vocabulary has it."""
+        for kind, texts in self.texts.items():
+            place = int(np.searchsorted(texts, text))
+            if place < len(texts) and texts[place] == text:
+                exact = self._exact.get(kind)
+                return np.asarray(self._indexes[kind].reconstruct(place) if exact is None else exact[place])
+        return None
+
     @classmethod
     def open(cls, folder: Path) -> Vectors:
         """The vectors in an index folder, memory-mapped."""

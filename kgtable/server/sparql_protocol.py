@@ -19,6 +19,7 @@ import pyoxigraph as ox
 from pyoxigraph import RdfFormat
 from starlette.types import Receive, Scope, Send
 
+from kgtable.graph.terms import KGT
 from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, TABULAR, accepts_gzip
 from kgtable.server.options import ServerSettings
@@ -386,6 +387,7 @@ class Description:
             yield say("feature", sd("UnionDefaultGraph"))
         if settings.services:
             yield say("feature", sd("BasicFederatedQuery"))
+        yield say("extensionFunction", ox.NamedNode(f"{KGT}similarity"))
         for offer in (*TABULAR, *GRAPH):
             if offer.format is not None:
                 yield say("resultFormat", ox.NamedNode(offer.format.iri))

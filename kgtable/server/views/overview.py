@@ -65,12 +65,19 @@ def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
         "examples": [
             {"name": example.name, "title": example.title, "comment": example.comment, "query": example.query}
-            for example in examples()
+            for example in (*examples(), *(examples("similarity") if _has_vectors(graph) else ()))
         ],
         "properties": sorted({*predicates, *fixed}),
         "classes": classes,
         "units": units,
     }
+
+
+def _has_vectors(graph: KnowledgeGraph) -> bool:
+    try:
+        return graph.endpoint is None and graph.index.embedding != "none"
+    except VocabularyIndexError:
+        return False
 
 
 def _counted(record: TableRecord, name: str) -> Iterable[str]:

@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from html import escape
 from itertools import chain, islice
+from pathlib import Path
 from traceback import clear_frames
 from typing import IO, Any, TypeAlias, cast
 from urllib.parse import quote
 
 import pyoxigraph as ox
 
+from kgtable.errors import KgtableError
 from kgtable.graph.results import well_formed_xml
 from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
 from kgtable.server import negotiation
@@ -332,9 +334,15 @@ class Evaluator:
         query = job["query"]
         refuse_remote(query, job.get("services", ()))
 
+        functions = self._functions(query)
+
         def evaluated(query: str) -> Any:
             return self._store.query(
-                query, prefixes=self._used(query), base_iri=job.get("base"), **_dataset(job, query)
+                query,
+                prefixes=self._used(query),
+                base_iri=job.get("base"),
+                custom_functions=functions,
+                **_dataset(job, query),
             )
 
         try:
@@ -365,6 +373,18 @@ class Evaluator:
         else:
             results.serialize(cast(IO[bytes], output), cast(ox.QueryResultsFormat, offer.format))
         return offer
+
+    def _functions(self, query: str) -> Any:
+        """The functions beyond SPARQL's own that the query uses. Raises `Problem`."""
+        if "similarity" not in query:  # the index takes long to import
+            return None
+        from kgtable.index.graph_index import GraphIndex
+        from kgtable.index.similarity import similarity
+
+        try:
+            return similarity(lambda: GraphIndex(Path(self._path).parent / "index"))
+        except KgtableError as error:
+            raise Problem("bad-request", str(error)) from None
 
     def _used(self, query: str) -> dict[str, str]:
         """The prefixes that occur in the query; passing all of them would cost as much as parsing."""
