@@ -49,7 +49,7 @@ def test_every_step_is_told(graph: kgtable.KnowledgeGraph) -> None:
 
 
 def test_the_query_finds_what_the_index_finds(graph: kgtable.KnowledgeGraph) -> None:
-    found = graph.retrieve("What did the cloud cost in 2020?", 50_000, "thesis:filter=no,budget=50000")
+    found = graph.retrieve("What did the cloud cost in 2020?", 20_000, "thesis:filter=no,budget=20000")
     corpus = graph.index.corpus
     cells = matching_cells(found.trace["brought"], graph.index)
     rows = corpus.places.cell_row[cells]

@@ -34,7 +34,7 @@ from kgtable.retrieval.result import LateTriples, Retrieval, Retriever, ScoredTa
 from kgtable.retrieval.triples import scored_triple
 from kgtable.values.text import single_line
 
-MOST_CANDIDATES = 50_000
+MOST_CANDIDATES = 20_000
 """Candidates that are compared with the question, those with most terms first."""
 
 LONGEST_SENTENCE = 400
