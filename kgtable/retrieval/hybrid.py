@@ -198,7 +198,7 @@ class HybridRetriever:
             everything = dict.fromkeys((*labels, *(term for terms in expanded.values() for term in terms)))
             matching = matching_cells(everything, index)
         with clock("scores"):
-            query = Query.of(question, index.corpus, None if asked is None else asked[0])
+            query = self._query(question, labels, asked)
             allowed = self._allowed()
             scored = score(query, index, matching, self._weights, k, allowed)
         trace |= {"labels": labels, "expanded": expanded}
@@ -210,6 +210,18 @@ class HybridRetriever:
             with clock("reranking"):
                 scored = self._reranked(scored, query, trace)
         return self.regrouped(scored, query, clock, trace)
+
+    def _query(self, question: str, labels: tuple[str, ...], asked: Matrix | None) -> Query:
+        """The query for a question; labels of a model count where they are part of a text of the graph."""
+        corpus, weights = self._index.corpus, self._weights.labels
+        vector = None if asked is None else asked[0]
+        if self._llm is None:
+            return Query.of(question, corpus, vector)
+        held = [place for place, label in enumerate(labels) if self._index.lexical.is_known(label)]
+        if asked is not None and held and weights.vector:
+            vector = asked[0] + weights.vector * asked[1:][held].mean(axis=0)
+            vector /= max(float(np.linalg.norm(vector)), 1e-6)
+        return Query.of(question, corpus, vector, [labels[place] for place in held], weights.added)
 
     def _allowed(self) -> BoolArray | None:
         """Whether each table of the index may be looked at; None for all."""

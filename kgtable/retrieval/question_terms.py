@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,16 +162,24 @@ class Query:
     vector: Matrix | None
 
     @classmethod
-    def of(cls, text: str, corpus: Corpus, vector: Matrix | None = None) -> Query:
-        """The query for a question."""
+    def of(
+        cls, text: str, corpus: Corpus, vector: Matrix | None = None, labels: Sequence[str] = (), added: float = 0.0
+    ) -> Query:
+        """The query for a question. The terms of `labels` that it lacks join with the share `added` of their weight."""
         known: dict[int, bool] = {}
         for term, asks in terms_asked(text):
             number = corpus.terms.find(term)
             if number is not None:
                 known[number] = asks
+        asked = len(known)
+        for term in (term for label in labels for term in terms(label)) if added else ():
+            number = corpus.terms.find(term)
+            if number is not None:
+                known.setdefault(number, False)
         ids = np.fromiter(known, dtype=np.int64, count=len(known))
         asking = np.fromiter(known.values(), dtype=np.bool_, count=len(known))
         weights = corpus.statistics.term_weight[ids] * np.where(asking, ASKING, 1.0)
+        weights[asked:] *= added
         return cls(text, ids, weights.astype(np.float32), asking, _made_of(ids, corpus), vector)
 
     @property

@@ -77,11 +77,24 @@ class CellWeights:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelWeights:
+    """The weights of labels that a model names, beside those of the question itself.
+
+    - `added`: the share of its weight with which a term counts that only a label has.
+    - `vector`: the mean of the labels' vectors, added to the question's.
+    """
+
+    added: float = 0.1
+    vector: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """The weights of all signals of `hybrid`."""
 
     tables: TableWeights = field(default_factory=TableWeights)
     cells: CellWeights = field(default_factory=CellWeights)
+    labels: LabelWeights = field(default_factory=LabelWeights)
 
 
 FEWEST = 5_000

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kgtable
+from kgtable.graph.terms import CellAddress
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from tests.index.sample_graph import write_tables
@@ -64,3 +65,14 @@ def test_other_methods_do_without_it(kg: kgtable.KnowledgeGraph) -> None:
     llm = ScriptedLLM([])
     assert kg.retrieve(QUESTION, 5, "bm25", llm=llm).triples
     assert llm.requests == []
+
+
+def test_labels_of_a_model_rank(kg: kgtable.KnowledgeGraph) -> None:
+    question = "Where was it?"
+
+    def ranked(*labels: str) -> list[CellAddress]:
+        llm = ScriptedLLM([{"labels": list(labels)}])
+        return list(kg.retrieve(question, 5, llm=llm, rerank=False).addresses)
+
+    assert ranked("gold", "Kenya")[0].table == "medals"
+    assert ranked("Old Bay Bridge")[0].table == "bridges"
