@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from kgtable.tables.model import Context, Table
 from kgtable.values.measures import Measure, find_measure
@@ -61,18 +62,17 @@ def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
     for number, row in enumerate(table.grid.head[table.structure.body_start :][:LOOKED_AT]):
         for column, text in enumerate(row[:width]):
             text = text.strip()
-            if not text or len(text) > 40 or not _NUMBER.search(text):
+            if not text or len(text) > 40:
                 continue
-            currency = _currency(text)
+            currency, is_krone, is_percent = _printed(text)
             if number == 0 and currency is None and (amount := _AMOUNT_BEHIND_WORD.fullmatch(text)):
                 currency = currency_names()[amount["sign"]]
             if currency is not None:
                 currencies[column].add(currency)
-            elif "r" in text and _KRONE_PRINTED.search(text):
+            elif is_krone:
                 krone[column] = True
-            if not any(character.isdigit() for character in text):
+            if is_percent is None:
                 continue
-            is_percent = _PERCENT.search(text) is not None
             if first_is_percent[column] is None:
                 first_is_percent[column] = is_percent
             percents[column] += is_percent
@@ -89,6 +89,16 @@ def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
             currencies, first_is_percent, plain, percents, krone, strict=True
         )
     )
+
+
+@lru_cache(maxsize=20_000)
+def _printed(text: str) -> tuple[str | None, bool, bool | None]:
+    """The currency of a cell, whether it prints krone, and whether it is a percentage: None without a figure."""
+    if not _NUMBER.search(text):
+        return None, False, None
+    is_krone = "r" in text and _KRONE_PRINTED.search(text) is not None
+    is_percent = _PERCENT.search(text) is not None if any(map(str.isdigit, text)) else None
+    return _currency(text), is_krone, is_percent
 
 
 _KRONE_PRINTED = re.compile(r"\d ?kr\.?$|^[-(]?kr\.? ?\d", re.IGNORECASE)

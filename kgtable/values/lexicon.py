@@ -121,6 +121,7 @@ def ends_with(text: str, sense: str, language: str = "en") -> bool:
     return bool(found) and found[-1].last == len(words_of(text)) - 1
 
 
+@lru_cache(maxsize=20_000)
 def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
     """Whether a whole label is one term of these senses, years and numbers aside.
 
