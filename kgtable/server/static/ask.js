@@ -574,12 +574,13 @@ function way(answer) {
       h("dl", { class: "facts" },
         h("dt", {}, "Method"), h("dd", {}, answer.method),
         h("dt", {}, "Model"), h("dd", {}, answer.model || "none"),
-        [...timings.filter(([name]) => name !== "total"), ...timings.filter(([name]) => name === "total").map(([, ms]) => ["retrieval in all", ms])].map(([name, ms]) => [h("dt", {}, `Time: ${name}`), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
+        timings.filter(([name]) => name !== "total").map(([name, ms]) => [h("dt", {}, `Time: ${name}`), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
+        timings.filter(([name]) => name === "total").map(([, ms]) => [h("dt", {}, "Total retrieval time"), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
         Object.entries(answer.usage ?? {}).filter(([, value]) => typeof value !== "object")
-          .map(([name, value]) => [h("dt", {}, name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
+          .map(([name, value]) => [h("dt", {}, name === "cost_usd" ? "Cost (USD)" : name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
     ),
   );
-  return h("section", { class: "card", id: "way" }, h("h2", {}, "The way there"), content);
+  return h("section", { class: "card", id: "way" }, h("h2", {}, "How this was found"), content);
 }
 
 // ---- the start ----

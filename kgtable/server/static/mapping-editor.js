@@ -53,7 +53,7 @@ export function mappingEditor(entry) {
     }
   }
 
-  return h("details", { class: "way decide" }, h("summary", {}, "Decide otherwise"),
+  return h("details", { class: "way decide" }, h("summary", {}, "Change this"),
     h("div", { class: "fields" },
       field("unit", "Unit", text(entry.units.map((unit) => unit.name).join(", ") || "none")),
       field("scale", "Scale", choice(Object.entries(SCALES))),
