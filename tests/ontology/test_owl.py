@@ -23,9 +23,11 @@ from rdflib.compare import isomorphic
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.owl import generate, in_order, ntriples, rdf_xml, turtle
 from kgtable.resources import PACKAGE, read_shipped, shipped_path
+from kgtable.tables.model import Meaning, MeasureKind, Role
 
 EX = rdflib.Namespace("http://example.org/ontology#")
 KGT = rdflib.Namespace("https://w3id.org/kgtable#")
+QUDT = rdflib.Namespace("http://qudt.org/schema/qudt/")
 FACTS = [
     ColumnFact("t", 0, "Year", "hasYear", ranges={str(XSD.gYear): 3}),
     ColumnFact("t", 1, "Pension", "hasPension", ranges={QUANTITY: 3}, units={"CCY_USD": 2, "NUM": 1}),
@@ -56,6 +58,26 @@ def test_numbered_predicates_are_sub_properties(graph: rdflib.Graph) -> None:
 @pytest.mark.parametrize("name", ["Table", "Row", "Column", "Group"])
 def test_classes_are_declared(graph: rdflib.Graph, name: str) -> None:
     assert (KGT[name], RDF.type, OWL.Class) in graph
+
+
+def test_what_a_predicate_refers_to_is_declared() -> None:
+    meaning = Meaning(Role.MEASURE, MeasureKind.AMOUNT, quantity_kind="Currency")
+    fact = ColumnFact("t", 0, "Sales", "hasSales", ranges={QUANTITY: 3}, meaning=meaning)
+    graph = rdflib.Graph().parse(data=generate([fact]).turtle, format="turtle")
+    for property_, class_ in (
+        (KGT.role, KGT.Role),
+        (KGT.measureKind, KGT.MeasureKind),
+        (QUDT.hasQuantityKind, QUDT.QuantityKind),
+    ):
+        assert (property_, RDF.type, OWL.AnnotationProperty) in graph
+        assert (class_, RDF.type, OWL.Class) in graph
+        value = graph.value(EX.hasSales, property_)
+        assert {OWL.NamedIndividual, class_} == set(graph.objects(value, RDF.type))
+
+
+def test_a_predicate_of_owl_itself_stays_as_it_is() -> None:
+    facts = [ColumnFact("t", 0, "Name", str(RDFS.label), ranges={str(XSD.string): 1}), *FACTS]
+    assert rdflib.Graph().parse(data=generate(facts).turtle).value(RDFS.label, RDF.type) is None
 
 
 def test_proposed_equivalents_are_links() -> None:
