@@ -60,11 +60,6 @@ def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     return _COMMA.sub(lambda found: b", " if found[0] == b" , " else found[0], spaced)
 
 
-def ntriples(triples: Iterable[Triple]) -> bytes:
-    """N-Triples in the order given."""
-    return pyoxigraph.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
-
-
 def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     """RDF/XML in the order given."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.RDF_XML, prefixes=dict(prefixes)) or b""
@@ -106,7 +101,7 @@ _PYTHON_TYPES = {
 
 @dataclass(frozen=True)
 class GeneratedOntology:
-    """An ontology as triples in a stable order, and in three syntaxes; the same facts give the same bytes."""
+    """An ontology as triples in a stable order, and in two syntaxes; the same facts give the same bytes."""
 
     triples: Sequence[Triple]
     prefixes: Mapping[str, str]
@@ -120,11 +115,6 @@ class GeneratedOntology:
     def rdf_xml(self) -> bytes:
         """The ontology as RDF/XML."""
         return rdf_xml(self.triples, self.prefixes)
-
-    @property
-    def ntriples(self) -> bytes:
-        """The ontology as N-Triples."""
-        return ntriples(self.triples)
 
 
 def generate(
@@ -157,7 +147,12 @@ def generate(
     finally:
         world.close()
     quads = pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)
-    return _serialized((quad.triple for quad in quads), namespace)
+    header, referred = namespace.rstrip("#/"), (KGT, "http://qudt.org/", _PREFIXES["xsd"])
+    triples = in_order(
+        (quad.triple for quad in quads),
+        lambda subject: 0 if subject == header else 1 if subject.startswith(referred) else 2,
+    )
+    return GeneratedOntology(triples, dict(sorted({**_PREFIXES, "ex": namespace}.items())))
 
 
 def owl_world(ntriples: bytes, namespace: str, *, accept_equivalents: bool = False) -> owlready2.World:
@@ -200,10 +195,11 @@ class _Entities:
         self.ontology.metadata.comment = [_ABOUT]
         for name in CLASSES:
             self._named(KGT + name, self._known[f"{KGT}Row"] if name in ("Group", "TotalRow") else self.owl.Thing)
+        for name in ANNOTATIONS:
+            self._named(KGT + name, self.owl.AnnotationProperty)
         self._named(QUANTITY, self.owl.Thing, ["Quantity value"])
         self._named(_QUANTITY_KIND, self.owl.Thing, ["Quantity kind"])
-        for iri in (*(KGT + name for name in ANNOTATIONS), _HAS_KIND):
-            self._named(iri, self.owl.AnnotationProperty, ["has quantity kind"] if iri == _HAS_KIND else ())
+        self._named(_HAS_KIND, self.owl.AnnotationProperty, ["has quantity kind"])
 
     def add_predicates(self, summaries: Mapping[str, Summary]) -> None:
         """A property for each predicate, with its domain, range and statistics; what is known stays as it is."""
@@ -287,12 +283,3 @@ def _core_texts() -> dict[str, tuple[str, str]]:
         for name, found in texts.items()
         if f"{_RDFS}label" in found
     }
-
-
-def _serialized(triples: Iterable[Triple], namespace: str) -> GeneratedOntology:
-    header = namespace.rstrip("#/")
-
-    def rank(subject: str) -> int:
-        return 0 if subject == header else 1 if subject.startswith((KGT, "http://qudt.org/", _PREFIXES["xsd"])) else 2
-
-    return GeneratedOntology(in_order(triples, rank), dict(sorted({**_PREFIXES, "ex": namespace}.items())))
