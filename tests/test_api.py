@@ -149,7 +149,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
 
 
 def test_sparql_gives_frames_booleans_and_graphs(kg: api.KnowledgeGraph) -> None:
-    frame = kg.sparql("SELECT ?n ?radius { [] rdfs:label ?n ; ex:hasRadiusKm/qudt:numericValue ?radius } ORDER BY ?n")
+    frame = kg.sparql("SELECT ?n ?radius { [] rdfs:label ?n ; ex:hasRadius/qudt:numericValue ?radius } ORDER BY ?n")
     assert isinstance(frame, pd.DataFrame)
     assert frame.to_dict("list") == {
         "n": ["Mercury", "Saturn"],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from kgtable.ontology.column_stats import ColumnFact, display_name
 from kgtable.ontology.mapping import ColumnMapping, UserMapping, column_mapping
 from kgtable.ontology.meaning import SURE, bounded_columns, decide
-from kgtable.ontology.naming import distinct_names, predicate_name, predicate_names
+from kgtable.ontology.naming import column_names, distinct_names, predicate_names
 from kgtable.ontology.proposals import ColumnProposal
 from kgtable.ontology.quantities import Override, QuantityResolver
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -134,11 +134,11 @@ def _all_columns(table: Table) -> tuple[Column, ...]:
 def _predicates(columns: tuple[Column, ...], decided: Mapping[int, ColumnMapping]) -> tuple[str, ...]:
     """A full IRI given to several columns goes to the first: numbering it would invent an IRI."""
     given: list[str] = []
-    for column in columns:
+    for column, name in zip(columns, column_names(columns), strict=True):
         decision = decided.get(column.index)
         predicate = decision.predicate if decision else None
         if predicate is None or ("://" in predicate and predicate in given):
-            predicate = predicate_name(column.path, column.index)
+            predicate = name
         given.append(predicate)
     return distinct_names(given)
 

@@ -1,7 +1,8 @@
 """Names of predicates and entities (thesis, section 4.4 and Table 2).
 
 A column becomes ``has`` and its header in camel case, ``in`` where the header says when (a date, a
-year, a quarter), ``hasValue3`` where the third column has no header. Every name is a local name that
+year, a quarter), ``hasValue3`` where the third column has no header. The unit that the header states is
+left out, on whichever line it stands: each quantity has its own. Every name is a local name that
 Turtle can write without escapes, whatever the header holds.
 """
 
@@ -19,6 +20,7 @@ from urllib.parse import quote
 from kgtable.tables.model import Column
 from kgtable.values.periods import is_temporal
 from kgtable.values.text import normal_form, without_marks
+from kgtable.values.unit_phrases import without_unit
 
 LONGEST_NAME: Final = 100
 """Characters of a local name before it is cut and closed with a hash."""
@@ -64,15 +66,23 @@ def predicate_name(path: Sequence[str], index: int) -> str:
     ('hasPension', 'has1to2Years')
     >>> predicate_name(["12/9/2013"], 1), predicate_name(["Δ in %"], 1), predicate_name([""], 1)
     ('in1292013', 'hasDeltaInPercent', 'hasValue2')
+    >>> predicate_name(["2018 £m"], 1), predicate_name(["2018", "£m"], 1), predicate_name(["£m"], 1)
+    ('in2018', 'in2018', 'hasPoundM')
     """
-    return _local_name(tuple(path)) or f"hasValue{index + 1}"
+    return _local_names(tuple(path))[0] or f"hasValue{index + 1}"
 
 
 @lru_cache(maxsize=20_000)
-def _local_name(path: tuple[str, ...]) -> str:
-    """The name by the header's texts; empty where they hold no letter or figure."""
-    temporal = is_temporal(path)
-    local = _camel(" ".join(map(without_marks, map(html.unescape, path))), temporal=temporal)
+def _local_names(path: tuple[str, ...]) -> tuple[str, str]:
+    """The name by the header's texts without units, and with them; empty where they hold no letter or figure."""
+    bare = tuple(filter(None, map(without_unit, path)))
+    temporal = is_temporal(bare)
+    whole = _named(path, temporal=temporal)
+    return (_named(bare, temporal=temporal) if bare != path else "") or whole, whole
+
+
+def _named(texts: tuple[str, ...], *, temporal: bool) -> str:
+    local = _camel(" ".join(map(without_marks, map(html.unescape, texts))), temporal=temporal)
     return _bounded(("in" if temporal else "has") + local) if local else ""
 
 
@@ -82,7 +92,20 @@ def predicate_names(columns: Iterable[Column]) -> tuple[str, ...]:
     >>> predicate_names([Column(0, ("Year",)), Column(1, ("Sales",)), Column(2, ("sales",))])
     ('hasYear', 'hasSales', 'hasSales_2')
     """
-    return distinct_names(predicate_name(column.path, column.index) for column in columns)
+    return distinct_names(column_names(columns))
+
+
+def column_names(columns: Iterable[Column]) -> list[str]:
+    """The names of a table's columns; where units alone tell columns apart, they are part of the names.
+
+    >>> column_names([Column(0, ("Area (km²)",)), Column(1, ("Area (ha)",)), Column(2, ("Depth (m)",))])
+    ['hasAreaKm2', 'hasAreaHa', 'hasDepth']
+    """
+    named = [(column.index, *_local_names(column.path)) for column in columns]
+    wholes: dict[str, set[str]] = {}
+    for _, name, whole in named:
+        wholes.setdefault(name, set()).add(whole)
+    return [(whole if len(wholes[name]) > 1 else name) or f"hasValue{index + 1}" for index, name, whole in named]
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ import io
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,11 +60,6 @@ def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     return _COMMA.sub(lambda found: b", " if found[0] == b" , " else found[0], spaced)
 
 
-def ntriples(triples: Iterable[Triple]) -> bytes:
-    """N-Triples in the order given."""
-    return pyoxigraph.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
-
-
 def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     """RDF/XML in the order given."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.RDF_XML, prefixes=dict(prefixes)) or b""
@@ -71,7 +67,7 @@ def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
 
 
 KGT: Final = "https://w3id.org/kgtable#"
-CLASSES: Final = ("Table", "Column", "HeaderCell", "Row", "Group", "TotalRow")
+CLASSES: Final = ("Table", "Column", "HeaderCell", "Row", "Group", "TotalRow", "Role", "MeasureKind")
 ANNOTATIONS: Final = ("columnName", "tables", "unitCount", "rangeCount", "proposedEquivalent", "role", "measureKind")
 MOST_NAMES: Final = 50
 """Column names listed at a predicate before the rest is left to the mapping."""
@@ -93,14 +89,19 @@ _PREFIXES = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
-_LABEL = NamedNode(f"{_RDFS}label")
-_QUANTITY_KIND = NamedNode("http://qudt.org/schema/qudt/hasQuantityKind")
-_COLUMN_NAME, _TABLES, _UNIT_COUNT, _RANGE_COUNT = (NamedNode(KGT + name) for name in ANNOTATIONS[:4])
+_QUANTITY_KIND = "http://qudt.org/schema/qudt/QuantityKind"
+_QUANTITY_KINDS = "http://qudt.org/vocab/quantitykind/"
+_HAS_KIND = "http://qudt.org/schema/qudt/hasQuantityKind"
+_PYTHON_TYPES = {
+    f"{_PREFIXES['xsd']}{name}": type_
+    for name, type_ in (("string", str), ("boolean", bool), ("date", date), ("time", time), ("dateTime", datetime))
+}
+"""The datatypes that owlready2 has as types of Python."""
 
 
 @dataclass(frozen=True)
 class GeneratedOntology:
-    """An ontology as triples in a stable order, and in three syntaxes; the same facts give the same bytes."""
+    """An ontology as triples in a stable order, and in two syntaxes; the same facts give the same bytes."""
 
     triples: Sequence[Triple]
     prefixes: Mapping[str, str]
@@ -115,11 +116,6 @@ class GeneratedOntology:
         """The ontology as RDF/XML."""
         return rdf_xml(self.triples, self.prefixes)
 
-    @property
-    def ntriples(self) -> bytes:
-        """The ontology as N-Triples."""
-        return ntriples(self.triples)
-
 
 def generate(
     facts: Iterable[ColumnFact],
@@ -127,7 +123,7 @@ def generate(
     *,
     equivalents: Mapping[str, Iterable[str]] | None = None,
 ) -> GeneratedOntology:
-    """The ontology of the predicates that the columns use.
+    """The ontology of the predicates that the columns use, made as classes and properties of owlready2.
 
     `namespace` is that of the generated predicates; `equivalents` maps a predicate to those that are
     proposed as its equivalents. Raises `OntologyError` for a namespace that cannot be one.
@@ -136,8 +132,27 @@ def generate(
         raise OntologyError(
             f"{namespace!r} cannot be the namespace of the ontology.", hint="Give an IRI that ends in # or /."
         )
-    predicates = _Predicates(namespace, by_predicate(facts), equivalents or {})
-    return _serialized([*_vocabulary(namespace), *predicates], namespace)
+    import owlready2  # takes a fifth of a second, which a build with nothing to do need not wait for
+
+    world = owlready2.World()
+    written = io.BytesIO()
+    try:
+        entities = _Entities(owlready2, world.get_ontology(namespace))
+        entities.add_vocabulary()
+        entities.add_predicates(by_predicate(facts))
+        entities.add_equivalents(equivalents or {})
+        entities.ontology.save(file=written, format="ntriples")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OntologyError(f"The ontology of {namespace} could not be built: {error}") from error
+    finally:
+        world.close()
+    quads = pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)
+    header, referred = namespace.rstrip("#/"), (KGT, "http://qudt.org/", _PREFIXES["xsd"])
+    triples = in_order(
+        (quad.triple for quad in quads),
+        lambda subject: 0 if subject == header else 1 if subject.startswith(referred) else 2,
+    )
+    return GeneratedOntology(triples, dict(sorted({**_PREFIXES, "ex": namespace}.items())))
 
 
 def owl_world(ntriples: bytes, namespace: str, *, accept_equivalents: bool = False) -> owlready2.World:
@@ -163,93 +178,91 @@ def owl_world(ntriples: bytes, namespace: str, *, accept_equivalents: bool = Fal
     return world
 
 
-def _vocabulary(namespace: str) -> list[Triple]:
-    """The ontology's header, kgtable's classes and annotation properties."""
-    import owlready2  # takes a fifth of a second, which a build with nothing to do need not wait for
+class _Entities:
+    """The classes, properties and individuals of one ontology of owlready2, by IRI.
 
-    world = owlready2.World()
-    try:
-        ontology = world.get_ontology(namespace)
-        ontology.metadata.label = ["Ontology of the dataset"]
-        ontology.metadata.comment = [_ABOUT]
-        core, qudt = ontology.get_namespace(KGT), ontology.get_namespace(_PREFIXES["qudt"])
-        classes = {name: _made(core, name, owlready2.Thing) for name in CLASSES}
-        _made(qudt, "QuantityValue", owlready2.Thing).label = ["Quantity value"]
-        annotations = {name: _made(core, name, owlready2.AnnotationProperty) for name in ANNOTATIONS}
-        for name, entity in (*classes.items(), *annotations.items()):
-            label, comment = _core_texts()[name]
-            entity.label, entity.comment = [label], [comment]
-        for name in ("Group", "TotalRow"):
-            classes[name].is_a = [classes["Row"]]
-        written = io.BytesIO()
-        ontology.save(file=written, format="ntriples")
-    except (ValueError, TypeError, AttributeError) as error:
-        raise OntologyError(f"The ontology of {namespace} could not be built: {error}") from error
-    finally:
-        world.close()
-    return [quad.triple for quad in pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)]
-
-
-@dataclass(frozen=True)
-class _Predicates:
-    """The triples that declare and describe the predicates.
-
-    Written as they are: a Python class for each, as owlready2 makes, would take most of the time of
-    bringing a large graph up to date with one changed table.
+    No attribute is set by its name: a predicate may be called ``label`` or ``domain``.
     """
 
-    namespace: str
-    summaries: Mapping[str, Summary]
-    equivalents: Mapping[str, Iterable[str]]
+    def __init__(self, owl: Any, ontology: Any) -> None:
+        """`owl` is the module owlready2, which takes a fifth of a second to import."""
+        self.owl, self.ontology = owl, ontology
+        self._known: dict[str, Any] = {}
 
-    def __iter__(self) -> Iterator[Triple]:
-        families = _families(self.summaries)
-        for predicate, summary in self.summaries.items():
-            yield from self._axioms(predicate, families[base_name(predicate) or predicate])
-            yield from self._annotations(predicate, summary)
-        for predicate, others in self.equivalents.items():
-            for other in others:
-                yield self._link(predicate, f"{KGT}proposedEquivalent", self._iri(other))
+    def add_vocabulary(self) -> None:
+        """The ontology's header, and the classes and annotation properties that predicates refer to."""
+        self.ontology.metadata.label = ["Ontology of the dataset"]
+        self.ontology.metadata.comment = [_ABOUT]
+        for name in CLASSES:
+            self._named(KGT + name, self._known[f"{KGT}Row"] if name in ("Group", "TotalRow") else self.owl.Thing)
+        for name in ANNOTATIONS:
+            self._named(KGT + name, self.owl.AnnotationProperty)
+        self._named(QUANTITY, self.owl.Thing, ["Quantity value"])
+        self._named(_QUANTITY_KIND, self.owl.Thing, ["Quantity kind"])
+        self._named(_HAS_KIND, self.owl.AnnotationProperty, ["has quantity kind"])
 
-    def _axioms(self, predicate: str, ranges: Counter[str]) -> Iterator[Triple]:
-        yield self._link(predicate, RDF_TYPE.value, _kind(ranges))
-        base = base_name(predicate)
-        if base is not None and base in self.summaries:
-            yield self._link(predicate, f"{_RDFS}subPropertyOf", self._iri(base))
-        yield self._link(predicate, f"{_RDFS}domain", f"{KGT}Row")
-        if len(ranges) == 1:
-            yield self._link(predicate, f"{_RDFS}range", next(iter(ranges)))
+    def add_predicates(self, summaries: Mapping[str, Summary]) -> None:
+        """A property for each predicate, with its domain, range and statistics; what is known stays as it is."""
+        families = _families(summaries)
+        for predicate, summary in summaries.items():
+            iri, base = self._iri(predicate), base_name(predicate)
+            if self.ontology.world[iri] is not None:  # as where a person chose rdfs:label
+                continue
+            ranges = families[base or predicate]
+            kind = self._kind(ranges)
+            family = self._known.get(self._iri(base)) if base else None
+            names = [clean_text(name) for name in summary.names]
+            made = self._named(iri, family if family is not None and issubclass(family, kind) else kind, names[:1])
+            made.domain.append(self._known[f"{KGT}Row"])
+            if len(ranges) == 1:
+                made.range.append(_PYTHON_TYPES.get(only := next(iter(ranges))) or self._named(only, self.owl.Datatype))
+            self._annotate(made, summary, names)
 
-    def _annotations(self, predicate: str, summary: Summary) -> Iterator[Triple]:
-        names = [clean_text(name) for name in summary.names]
-        subject = NamedNode(self._iri(predicate))
-        yield Triple(subject, _LABEL, Literal(names[0]))
-        yield Triple(subject, _TABLES, Literal(len(summary.tables)))
-        for name in names[:MOST_NAMES]:
-            yield Triple(subject, _COLUMN_NAME, Literal(name))
-        for unit, count in summary.units.items():
-            yield Triple(subject, _UNIT_COUNT, Literal(f"{unit} {count}"))
-        for range_, count in summary.ranges.items():
-            yield Triple(subject, _RANGE_COUNT, Literal(f"{prefixed(range_, _PREFIXES)} {count}"))
-        for name, values in (
-            ("role", [one.role for one in summary.meanings]),
-            ("measureKind", [one.kind for one in summary.meanings]),
-        ):
-            for value in dict.fromkeys(filter(None, values)):
-                yield Triple(subject, NamedNode(KGT + name), NamedNode(KGT + value))
-        for kind in dict.fromkeys(one.quantity_kind for one in summary.meanings if one.quantity_kind):
-            yield Triple(subject, _QUANTITY_KIND, NamedNode(f"http://qudt.org/vocab/quantitykind/{kind}"))
+    def add_equivalents(self, equivalents: Mapping[str, Iterable[str]]) -> None:
+        """The predicates that are proposed as equivalents of others."""
+        for predicate, others in equivalents.items():
+            if (one := self._known.get(self._iri(predicate))) is not None:
+                found = [self._known[self._iri(other)] for other in others if self._iri(other) in self._known]
+                self._known[f"{KGT}proposedEquivalent"][one] = found
 
-    def _link(self, predicate: str, property_: str, object_: str) -> Triple:
-        return Triple(NamedNode(self._iri(predicate)), NamedNode(property_), NamedNode(object_))
+    def _annotate(self, made: Any, summary: Summary, names: Sequence[str]) -> None:
+        said = summary.meanings
+        values: dict[str, list[Any]] = {
+            f"{KGT}tables": [len(summary.tables)],
+            f"{KGT}columnName": list(names[:MOST_NAMES]),
+            f"{KGT}unitCount": [f"{unit} {count}" for unit, count in summary.units.items()],
+            f"{KGT}rangeCount": [f"{prefixed(iri, _PREFIXES)} {count}" for iri, count in summary.ranges.items()],
+            f"{KGT}role": self._individuals(KGT, (one.role for one in said), f"{KGT}Role"),
+            f"{KGT}measureKind": self._individuals(KGT, (one.kind for one in said), f"{KGT}MeasureKind"),
+            _HAS_KIND: self._individuals(_QUANTITY_KINDS, (one.quantity_kind for one in said), _QUANTITY_KIND),
+        }
+        for iri, found in values.items():
+            if found:
+                self._known[iri][made] = found
+
+    def _individuals(self, space: str, names: Iterable[str | None], kind: str) -> list[Any]:
+        return [self._named(space + name, self._known[kind], is_class=False) for name in dict.fromkeys(names) if name]
+
+    def _named(self, iri: str, kind: Any, texts: Sequence[str] = (), *, is_class: bool = True) -> Any:
+        """The entity, made as a class, property or individual of a `kind` where it is new, with label and comment."""
+        if iri not in self._known:
+            start = max(iri.rfind("#"), iri.rfind("/")) + 1
+            space = self.ontology.get_namespace(iri[:start])
+            with space:
+                made = types.new_class(iri[start:], (kind,)) if is_class else kind(iri[start:], namespace=space)
+            self._known[iri] = made
+            texts = texts or (() if kind is self.owl.Datatype else _core_texts().get(iri.removeprefix(KGT), ()))
+            for annotation, text in zip((self.owl.label, self.owl.comment), texts, strict=False):
+                annotation[made] = [text]
+        return self._known[iri]
+
+    def _kind(self, ranges: Counter[str]) -> Any:
+        if 0 < ranges[QUANTITY] == ranges.total():
+            return self.owl.ObjectProperty
+        return self.owl.AnnotationProperty if ranges[QUANTITY] else self.owl.DataProperty
 
     def _iri(self, predicate: str) -> str:
-        return predicate if "://" in predicate else self.namespace + predicate
-
-
-def _made(namespace: Any, name: str, base: Any) -> Any:
-    with namespace:
-        return types.new_class(name, (base,))
+        return predicate if "://" in predicate else self.ontology.base_iri + predicate
 
 
 def _families(summaries: Mapping[str, Summary]) -> dict[str, Counter[str]]:
@@ -257,13 +270,6 @@ def _families(summaries: Mapping[str, Summary]) -> dict[str, Counter[str]]:
     for predicate, summary in summaries.items():
         families.setdefault(base_name(predicate) or predicate, Counter()).update(summary.ranges)
     return families
-
-
-def _kind(ranges: Counter[str]) -> str:
-    quantities = ranges[QUANTITY]
-    if quantities == ranges.total() and quantities:
-        return f"{_OWL}ObjectProperty"
-    return f"{_OWL}AnnotationProperty" if quantities else f"{_OWL}DatatypeProperty"
 
 
 @cache
@@ -277,12 +283,3 @@ def _core_texts() -> dict[str, tuple[str, str]]:
         for name, found in texts.items()
         if f"{_RDFS}label" in found
     }
-
-
-def _serialized(triples: Iterable[Triple], namespace: str) -> GeneratedOntology:
-    header = namespace.rstrip("#/")
-
-    def rank(subject: str) -> int:
-        return 0 if subject == header else 1 if subject.startswith((KGT, _PREFIXES["qudt"])) else 2
-
-    return GeneratedOntology(in_order(triples, rank), dict(sorted({**_PREFIXES, "ex": namespace}.items())))

@@ -106,7 +106,7 @@ _MONEY_INSIDE = re.compile(
     r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
     re.IGNORECASE,
 )
-_LEADING_SIGN = re.compile(r"((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
+_LEADING_SIGN = re.compile(r"^((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
 _HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
 _UNIT_OF_ACTION = re.compile(
     r"(?:[A-Za-z]+ ){0,2}?([A-Za-z]?[a-z]{3,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold|flown|driven|burnt)\b"
@@ -183,6 +183,36 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     if found is None and not _SQUARE_OR_CUBE.search(text) and (plain := without_marks(text)) != text:
         return _unit_in(plain)
     return found
+
+
+@lru_cache(maxsize=16_384)
+def without_unit(text: str) -> str:
+    """A header without the unit and scale that it states; empty where it says nothing else.
+
+    Percentages and units per something stay, for they say what is measured; so does a unit that is counted.
+
+    >>> without_unit("2018 £m"), without_unit("Sales (in millions)"), without_unit("Height in cm"), without_unit("£m")
+    ('2018', 'Sales', 'Height', '')
+    >>> without_unit("Change %"), without_unit("Price (€/MWh)"), without_unit("Gallons hedged")
+    ('Change %', 'Price (€/MWh)', 'Gallons hedged')
+    """
+    stated = parse_unit_text(text)
+    if stated is None or stated.per or stated.unit in ("PERCENT", "PERMILLE"):
+        return text
+    text = " ".join(html.unescape(text).split())
+    if parse_unit_phrase(text) == stated:
+        return ""
+    outside = _SEGMENTS.sub(" ", text)
+    text = _SEGMENTS.sub(lambda match: " " if parse_unit_phrase(match[1] or match[2], outside) else match[0], text)
+    text = _MONEY_INSIDE.sub(" ", _LEADING_SIGN.sub("", text))
+    for match in reversed(list(re.finditer(r"[\s_]+", text))):
+        if parse_unit_phrase(text[match.end() :].replace("_", " "), text[: match.start()]) == stated:
+            return _OPEN_END.sub("", text[: match.end()])
+    return text.strip()
+
+
+_OPEN_END = re.compile(r"(?:[\s_,;:–—-]+(?:in|en)?)?[\s_,;:–—-]+$")
+"""What joins a name and its unit: "Height in", "Sales,"."""
 
 
 def _is_name_with_unit(text: str) -> bool:

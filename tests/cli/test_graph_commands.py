@@ -89,7 +89,7 @@ def test_what_was_passed_over_in_a_file_is_told(folder: Path, tmp_path: Path) ->
 def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
     kg = tmp_path / "kg"
     assert "1 tables added" in run("build", folder, "--kg", kg, "--embedding", "none").stderr
-    query = "SELECT ?n ?radius { ?row rdfs:label ?n ; ex:hasRadiusKm/qudt:numericValue ?radius } ORDER BY ?n"
+    query = "SELECT ?n ?radius { ?row rdfs:label ?n ; ex:hasRadius/qudt:numericValue ?radius } ORDER BY ?n"
     assert run("sparql", query, "--kg", kg, "--format", "csv").stdout == "n,radius\nMercury,2440\nSaturn,58232\n"
     assert "(2 rows)" in run("sparql", query, "--kg", kg).stdout
     facts = json.loads(run("info", "--kg", kg, "--json").stdout)

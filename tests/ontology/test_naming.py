@@ -50,7 +50,7 @@ def test_names_of_the_thesis_table_2(header: str, name: str) -> None:
         ("3.5", "has3Point5"),
         ("1/2", "has1Over2"),
         ("−10 °C", "hasMinus10DegreeC"),
-        ("Area (km²)", "hasAreaKm2"),
+        ("Area (km²)", "hasArea"),
         ("Name[a]", "hasName"),
         ("2016–17", "in2016to17"),
         ("Δευτέρα", "hasΔευτέρα"),
@@ -86,6 +86,26 @@ def test_colliding_columns_stay_apart() -> None:
         Column(4, ("Rank",)),
     ]
     assert predicate_names(columns) == ("hasRank", "hasRank_2", "hasValue3", "hasValue3_2", "hasRank_3")
+
+
+@pytest.mark.parametrize("header", [("2018 £m",), ("2018", "£m"), ("£m", "2018"), ("2018 (in £ millions)",), ("2018",)])
+def test_one_year_has_one_predicate_wherever_its_unit_stands(header: tuple[str, ...]) -> None:
+    assert predicate_name(header, 1) == "in2018"
+
+
+@pytest.mark.parametrize(
+    ("headers", "names"),
+    [
+        (("2018 £m", "2018 %"), ("in2018", "in2018Percent")),
+        (("2018 £m", "2018 $m"), ("in2018PoundM", "in2018DollarM")),
+        (("Area (km²)", "Area (km²)"), ("hasArea", "hasArea_2")),
+        (("Height", "Height (ft)"), ("hasHeight", "hasHeightFt")),
+    ],
+)
+def test_columns_that_only_units_tell_apart_have_them_in_their_names(
+    headers: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    assert predicate_names(Column(index, (header,)) for index, header in enumerate(headers)) == names
 
 
 @given(st.lists(st.sampled_from(["a", "a_2", "a_3", "b", "a_2_2"])))

@@ -123,14 +123,14 @@ def test_resource_neighbours_and_search(exploring: Running) -> None:
 
 def test_ontology_classes_and_dataset(exploring: Running) -> None:
     found = get(exploring, "ontology", q="diameter")["predicates"]
-    assert [entry["name"] for entry in found] == ["hasDiameterKm"]
+    assert [entry["name"] for entry in found] == ["hasDiameter"]
     assert found[0]["units"][0]["name"] == "KiloM"
     classes = {entry["name"]: entry["entities"] for entry in get(exploring, "classes")["classes"]}
     assert classes["Row"] > 0
     dataset = get(exploring, "dataset")
     assert dataset["prefixes"]["ex"] == "http://example.org/ontology#"
     assert len(dataset["examples"]) >= 5
-    assert "http://example.org/ontology#hasDiameterKm" in dataset["properties"]
+    assert "http://example.org/ontology#hasDiameter" in dataset["properties"]
 
 
 def test_entity_tags_of_the_api(exploring: Running) -> None:

@@ -15,7 +15,7 @@ from SPARQLWrapper import CSV, JSON, POST, POSTDIRECTLY, RDFXML, TURTLE, URLENCO
 from tests.server.serving import TOKEN, Running
 
 PLANETS = """SELECT ?label ?value WHERE {
-  ?row rdfs:label ?label ; ex:hasDiameterKm ?cell .
+  ?row rdfs:label ?label ; ex:hasDiameter ?cell .
   ?cell qudt:numericValue ?value .
 } ORDER BY DESC(?value)"""
 ROW = "http://example.org/data/table/halden-segments/row/2"

@@ -75,7 +75,7 @@ def test_iris_dereference_for_people(exploring: Running) -> None:
 
 def test_ontology_dereferences(exploring: Running) -> None:
     answer = exploring.client.get("/ontology", headers={"accept": "text/turtle"})
-    assert "ex:hasDiameterKm" in answer.text
+    assert "ex:hasDiameter" in answer.text
 
 
 def test_files_outside_the_folder_stay_there(exploring: Running) -> None:
