@@ -1,6 +1,7 @@
 """Convert official distributions to benchmark folders.
 
-Of Wikipedia tables: WikiTableQuestions, FeTaQA, OTT-QA and TabFact; others: TAT-QA, FinQA, HiTab, MultiTableQA, Spider.
+Of Wikipedia tables: WikiTableQuestions, FeTaQA, OTT-QA, HybridQA and TabFact; others: TAT-QA, FinQA, HiTab,
+MultiTableQA, Spider.
 """
 
 from __future__ import annotations
@@ -102,10 +103,10 @@ def _fetaqa(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def load_ottqa(source: Path, out: Path) -> int:
+def load_ottqa(source: Path, out: Path, tables: str = "data/traindev_tables_tok", passages: str = "") -> int:
     """OTT-QA: ``released_data/<split>.traced.json``, ``data/traindev_tables_tok/``; gold: answer nodes.
 
-    A split without traces (``<split>.json``) has no gold cells.
+    A split without traces (``<split>.json``) has gold cells where its questions have answer nodes.
     """
     folder, count = BenchmarkFolder(out), 0
     for split in ("train", "dev"):
@@ -114,18 +115,24 @@ def load_ottqa(source: Path, out: Path) -> int:
             with reading(path):
                 items = read_json(path)
                 for id in dict.fromkeys(item["table_id"] for item in items):
-                    _add_ottqa_table(source, folder, id)
+                    linked = read_json(source / passages / f"{id}.json") if passages else {}
+                    _add_ottqa_table(source / tables / f"{id}.json", folder, id, list(linked.values()))
                 count += folder.write_questions(split, map(_ottqa, items))
     return count
 
 
-def _add_ottqa_table(source: Path, folder: BenchmarkFolder, id: str) -> None:
-    with reading(source / "data" / "traindev_tables_tok" / f"{id}.json") as path:
+def load_hybridqa(source: Path, out: Path) -> int:
+    """HybridQA: as OTT-QA, with tables and the passages they link to in ``WikiTables-WithLinks/``."""
+    return load_ottqa(source, out, "WikiTables-WithLinks/tables_tok", "WikiTables-WithLinks/request_tok")
+
+
+def _add_ottqa_table(source: Path, folder: BenchmarkFolder, id: str, paragraphs: Sequence[str]) -> None:
+    with reading(source) as path:
         table = read_json(path)
         rows = [[cell[0] for cell in row] for row in (table["header"], *table["data"])]
         heading = [table["section_title"]] if table.get("section_title") else []
         before = [text for text in (table.get("intro"), table.get("section_text")) if text]
-        folder.add_table(id, rows, title=table.get("title"), heading=heading, pre_text=before)
+        folder.add_table(id, rows, title=table.get("title"), heading=heading, pre_text=before, paragraphs=paragraphs)
 
 
 def _ottqa(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -448,6 +455,7 @@ LOADERS: Mapping[str, Callable[[Path, Path], int]] = MappingProxyType(
         "fetaqa": load_fetaqa,
         "finqa": load_finqa,
         "hitab": load_hitab,
+        "hybridqa": load_hybridqa,
         "multitableqa": load_multitableqa,
         "ottqa": load_ottqa,
         "spider": load_spider,

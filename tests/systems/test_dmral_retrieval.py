@@ -6,8 +6,10 @@ import pytest
 
 import kgtable
 from kgtable.index.graph_index import GraphIndex
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.dmral.coverage_retrieval import decompose, residual_question, worded
+from kgtable.resources import read_packaged_json
+from kgtable.systems.dmral.coverage_retrieval import WEIGHTS, decompose, residual_question, worded
 from kgtable.systems.dmral.needs import GroupFinder, NeedMatcher, RelationGraph, information_needs
 
 TABLES = {
@@ -42,9 +44,10 @@ def matcher(question: str, index: GraphIndex) -> NeedMatcher:
 def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
     found = matcher("bridges of Ann Lee in Minute", index)
     ids = index.corpus.table_ids
-    kinds = [found.match(need, ids.index(table)).kind for need, table in ((0, "bridges"), (1, "players"), (2, "goals"))]
+    pairs = ((0, "bridges"), (1, "players"), (2, "goals"))
+    kinds = [found.column_matches(need, ids.index(table))[0].kind for need, table in pairs]
     assert kinds == ["title", "cell", "header"]
-    assert found.match(0, ids.index("wells")).score == 0
+    assert not found.column_matches(0, ids.index("wells"))
 
 
 def test_groups_follow_joins_over_a_bridge(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
@@ -55,6 +58,16 @@ def test_groups_follow_joins_over_a_bridge(graph: kgtable.KnowledgeGraph, index:
     assert {ids[table] for table in best.tables} == {"goals", "players", "clubs"}
     assert best.coverage > 0.9
     assert finder.uncovered([ids.index("wells")]) == [0, 1, 2]
+
+
+def test_shipped_weights_prefer_a_named_table_to_a_value_and_a_value_to_nothing(index: GraphIndex) -> None:
+    weights = read_packaged_json(WEIGHTS)["weights"]
+    alone = RelationGraph(TableRelations(), index.corpus.table_ids)
+    finder = GroupFinder(matcher("goals for Rovers", index), alone, {}, scorer=weights)
+    tables = [index.corpus.table_ids.index(id) for id in ("goals", "clubs", "wells")]
+    scores = [finder.group([table]).score for table in tables]
+    assert scores == sorted(scores, reverse=True)
+    assert weights.keys() == finder.features(tables).keys()
 
 
 def test_the_tables_of_a_group_come_first(graph: kgtable.KnowledgeGraph) -> None:
@@ -102,6 +115,7 @@ def test_each_step_of_the_paper_can_be_switched_off(graph: kgtable.KnowledgeGrap
     plain = trace("")
     together = {"clubs", "goals", "players"}
     assert set(str(plain["groups"][0]).split(":")[0].split(", ")) == together  # type: ignore[index]
+    assert trace("scorer=rules")["groups"] != plain["groups"]
     for option in ("joinability=1", "coverage=no"):
         assert set(str(trace(option)["groups"][0]).split(":")[0].split(", ")) != together  # type: ignore[index]
     found = trace(

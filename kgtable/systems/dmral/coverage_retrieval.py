@@ -27,12 +27,13 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, reply_data
-from kgtable.resources import PACKAGE
+from kgtable.resources import PACKAGE, read_packaged_json
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored, table_scores
 from kgtable.retrieval.registry import require_range
 from kgtable.systems.dmral.needs import (
+    BY_RULES,
     JOINED_FROM,
     GroupFinder,
     GroupWeights,
@@ -58,6 +59,7 @@ MOST_SUBQUESTIONS = 8
 SAME_TABLE = 0.1
 """What a column gains by lying in a table that other needs lie in: sub-questions stay few."""
 
+WEIGHTS = "systems/dmral/coverage_weights.json"
 _FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
 _SUBQUESTIONS = {
     "type": "object",
@@ -249,6 +251,13 @@ class ReasonerLanguage(StrEnum):
     SQL = "sql"
 
 
+class CoverageScorer(StrEnum):
+    """What scores how well tables cover a question: shares of its needs, or weights by `scripts/train_coverage.py`."""
+
+    RULES = "rules"
+    TRAINED = "trained"
+
+
 class Decomposer(StrEnum):
     """What a question is decomposed along: the tables, or, by the model alone, nothing."""
 
@@ -264,9 +273,9 @@ class DmralOptions:
     built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
     which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
     `steps` is how often a program may be repaired, `language` what a model writes it in. Joins and unions count from
-    the scores `joinability` and `unionability` on. Without `coverage` a group is scored by the fit of its tables alone,
-    without `reasoning` a model sees no sub-questions and replies without steps. Raises `RetrievalError` for numbers out
-    of range.
+    the scores `joinability` and `unionability` on. `scorer` scores what a group covers; without `coverage` it is scored
+    by the fit of its tables alone. Without `reasoning` a model sees no sub-questions and replies without steps. Raises
+    `RetrievalError` for numbers out of range.
     """
 
     candidates: int = 30
@@ -283,6 +292,7 @@ class DmralOptions:
     unionability: float = 0.0
     decomposition: Decomposer = Decomposer.TABLES
     coverage: bool = True
+    scorer: CoverageScorer = CoverageScorer.TRAINED
     reasoning: bool = True
 
     def __post_init__(self) -> None:
@@ -342,7 +352,8 @@ class CoverageRetriever(HybridRetriever):
             with clock("sub-questions"):
                 self._add([part.text for part in decomposition.subquestions], base, options.per_subquestion)
         with clock("groups"):
-            finder = GroupFinder(matcher, self._graph, base, GroupWeights(coverage=float(options.coverage)))
+            scorer = read_packaged_json(WEIGHTS)["weights"] if options.scorer is CoverageScorer.TRAINED else BY_RULES
+            finder = GroupFinder(matcher, self._graph, base, GroupWeights(coverage=float(options.coverage)), scorer)
             groups = finder.groups(_best(base, options.seeds))
             gap = self._gap(groups[0], finder) if options.gaps else ""
         if gap:

@@ -12,8 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from kgtable.index.corpus import NONE
 from kgtable.index.embedding import Matrix
@@ -42,7 +44,17 @@ LEAST_COSINE = 0.45
 
 NEGATIONS = frozenset({"not", "no", "without", "never", "nor", "neither", "except"})
 
-BY_TITLE, BY_HEADER, BY_CELL = "title", "header", "cell"
+KINDS = BY_TITLE, BY_HEADER, BY_CELL = "title", "header", "cell"
+FEATURES = (*KINDS, "best", "unmet")
+BEST, UNMET = -2, -1
+BY_RULES: Mapping[str, float] = MappingProxyType({"best_value": 1.0, "best_phrase": 1.0})
+"""The weights of `GroupFinder.features` without training: the best match of each need."""
+
+LEAST_MET = 0.5
+"""The match below which a need is not met."""
+
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +195,8 @@ class NeedMatcher:
         for text, size in zip(common[:3_000].tolist(), sizes[:3_000].tolist(), strict=True):
             yield text, 0.9 if size <= len(need.stems) else 0.6 * len(need.stems) / size
 
-    def match(self, need: int, table: int) -> NeedMatch:
-        """The best match of a need (by its place) in a table (by its number)."""
-        found = self.column_matches(need, table)
-        return found[0] if found else NeedMatch(0.0, NONE, BY_TITLE)
-
     def column_matches(self, need: int, table: int) -> list[NeedMatch]:
-        """The matches of a need in a table, the best first."""
+        """The matches of a need (by its place) in a table (by its number), the best first."""
         wanted = self.needs[need]
         stems = set(wanted.stems)
         found = [NeedMatch(self._title(stems, table), NONE, BY_TITLE)]
@@ -321,32 +328,48 @@ class GroupFinder:
         graph: RelationGraph,
         base: Mapping[int, float],
         weights: GroupWeights | None = None,
+        scorer: Mapping[str, float] = BY_RULES,
     ) -> None:
+        """`scorer` are the weights of `features`."""
         self._matcher, self._graph, self._base = matcher, graph, base
         self._weights = weights or GroupWeights()
-        self._total = sum(need.weight for need in matcher.needs) or 1.0
-        self._matches: dict[int, tuple[float, ...]] = {}
+        self._shares = np.array([need.weight for need in matcher.needs])
+        self._shares /= self._shares.sum() or 1.0
+        self._values = np.array([need.is_value for need in matcher.needs], dtype=np.bool_)
+        values = [[scorer.get(f"{kind}_{of}", 0.0) for of in ("phrase", "value")] for kind in FEATURES]
+        self._factors = np.array(values)[:, self._values.astype(int)] * self._shares
+        self._matches: dict[int, Floats] = {}
 
-    def matches(self, table: int) -> tuple[float, ...]:
-        """How well a table meets each need."""
+    def matches(self, table: int) -> Floats:
+        """How well a table meets each need by `KINDS`, shape (kinds, needs)."""
         if table not in self._matches:
-            places = range(len(self._matcher.needs))
-            self._matches[table] = tuple(self._matcher.match(need, table).score for need in places)
+            found = np.zeros((len(KINDS), len(self._matcher.needs)))
+            for need in range(len(self._matcher.needs)):
+                for match in self._matcher.column_matches(need, table):
+                    kind = KINDS.index(match.kind)
+                    found[kind, need] = max(match.score, found[kind, need])
+            self._matches[table] = found
         return self._matches[table]
 
-    def coverage(self, tables: Sequence[int]) -> float:
-        """The weight of what the tables cover together, in shares of the question's."""
-        best = (max(column) for column in zip(*(self.matches(table) for table in tables), strict=True))
-        met = (need.weight * share for need, share in zip(self._matcher.needs, best, strict=True))
-        return float(sum(met) / self._total)
+    def together(self, tables: Sequence[int]) -> Floats:
+        """How well tables together meet each need by `KINDS` and at best, and 1 where not, shape (kinds + 2, needs)."""
+        by_kind = np.maximum.reduce([self.matches(table) for table in tables])
+        best = by_kind.max(axis=0)
+        return np.vstack([by_kind, best, best < LEAST_MET])
+
+    def features(self, tables: Sequence[int]) -> dict[str, float]:
+        """What a scorer weighs of tables together, in shares of the question's weight."""
+        met = self.together(tables) * self._shares
+        asked = {"value": self._values, "phrase": ~self._values}
+        return {
+            f"{kind}_{of}": float(row[needs].sum())
+            for kind, row in zip(FEATURES, met, strict=True)
+            for of, needs in asked.items()
+        }
 
     def uncovered(self, tables: Sequence[int]) -> list[int]:
         """The places of the needs that none of the tables meets."""
-        return [
-            place
-            for place in range(len(self._matcher.needs))
-            if max(self.matches(table)[place] for table in tables) < 0.5
-        ]
+        return np.flatnonzero(self.together(tables)[UNMET]).tolist()
 
     def needs_at(self, places: Sequence[int]) -> list[InformationNeed]:
         """The needs at these places."""
@@ -354,11 +377,12 @@ class GroupFinder:
 
     def group(self, tables: Sequence[int], bridges: int = 0) -> TableGroup:
         """The tables as a group; `bridges` of them only connect the others."""
-        covered = self.coverage(tables)
+        met = self.together(tables)
+        covered = float(met[BEST] @ self._shares)
         weights = self._weights
         ends = [self._base.get(table, 0.0) for table in tables]
         base = sum(sorted(ends, reverse=True)[: len(tables) - bridges]) / (len(tables) - bridges)
-        score = weights.coverage * covered + weights.base * base
+        score = weights.coverage * float((met * self._factors).sum()) + weights.base * base
         score -= weights.size * (len(tables) - 1 - bridges) + weights.bridge * bridges
         return TableGroup(tuple(tables), covered, score)
 
