@@ -159,15 +159,8 @@ class KnowledgeGraph:
 
             return RemoteStore(self.endpoint, self.names.prefixes)
         path, lease = leased(self.generation.first_store_path)
-        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease), self._functions)
-
-    def _functions(self, query: str) -> MappingOf[Any, Any]:
-        """The functions beyond SPARQL's own that a query uses."""
-        if "similarity" not in query:  # the index takes long to import
-            return {}
-        from kgtable.index.similarity import similarity
-
-        return similarity(lambda: self.index)
+        functions = partial(_functions, weakref.proxy(self))
+        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease), functions)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -618,3 +611,12 @@ def _engine(name: str) -> Engine:
         return Engine(name)
     except ValueError:
         raise UsageError(f"There is no engine {name!r}.", hint=f"Use one of {', '.join(Engine)}.") from None
+
+
+def _functions(graph: KnowledgeGraph, query: str) -> MappingOf[Any, Any]:
+    """The functions beyond SPARQL's own that a query over a graph uses."""
+    if "similarity" not in query:  # the index takes long to import
+        return {}
+    from kgtable.index.similarity import similarity
+
+    return similarity(lambda: graph.index)
