@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -91,6 +92,28 @@ class TableReader:
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
         self._lock = threading.RLock()
 
+    @cached_property
+    def _contained(self) -> Mapping[str, Mapping[int, tuple[int, ...]]]:
+        """The rows that contain others as another table tells, by table, with their members."""
+        found: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for row, member in self._solutions(read_shipped("queries/contained-rows.rq")):
+            table, _, number = row.value.rpartition("/row/")
+            found[table][int(number)].append(int(member.value.rpartition("/")[2]))
+        return {table: {row: tuple(sorted(found[table][row])) for row in sorted(found[table])} for table in found}
+
+    def _with_contained(self, frame: TableFrame) -> TableFrame:
+        """The table with the rows among its totals that contain others as another table tells."""
+        table = frame.table
+        contained = self._contained.get(self.names.table_iri(table.id))
+        if not contained:
+            return frame
+        structure = table.structure
+        summed = {**contained, **structure.summed}
+        own = structure.totals
+        added = frozenset(contained) - own
+        structure = replace(structure, totals=own | added, contained=added, summed=summed)
+        return replace(frame, table=replace(table, structure=structure))
+
     def table(self, id: str) -> Table:
         """The whole table, kept for the next call."""
         return self._whole(id).table
@@ -140,7 +163,7 @@ class TableReader:
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
         known = {"groups": frame.table.structure.groups}  # which the query does not ask for
         structure = replace(frame.table.structure, **(rows_by_class(kinds) | known))
-        return replace(frame, table=replace(frame.table, structure=structure))
+        return self._with_contained(replace(frame, table=replace(frame.table, structure=structure)))
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row of the grid, or None where the table has none there."""
@@ -249,13 +272,24 @@ class TableReader:
 
     def _whole(self, id: str) -> DecodedTable:
         known = id in self._tables
-        found = self._keep(self._tables, id, _KEPT, lambda: self._statements(id).whole())
+        found = self._keep(self._tables, id, _KEPT, lambda: self._read_whole(id))
         if not known:
             with self._lock:
                 cells = sum(map(_cells_of, self._tables.values()))
                 while cells > KEPT_CELLS and len(self._tables) > 1:
                     cells -= _cells_of(self._tables.popitem(last=False)[1])
         return found
+
+    def _read_whole(self, id: str) -> DecodedTable:
+        whole = self._statements(id).whole()
+        rows = tuple(self._called(id, index, row) or row for index, row in enumerate(whole.rows))
+        return replace(whole, frame=self._with_contained(whole.frame), rows=rows)
+
+    def _called(self, id: str, index: int, row: TableRow | None) -> TableRow | None:
+        """A row, a total where it contains others as another table tells."""
+        if row is None or index not in self._contained.get(self.names.table_iri(id), ()):
+            return row
+        return replace(row, kinds=row.kinds | {"TotalRow"})
 
     def _graph(self, id: str) -> str:
         return str(ox.NamedNode(self.names.table_iri(id)))
@@ -305,7 +339,7 @@ class TableReader:
             if (iri := self.names.table_iri(id)) in said
         }
         for id, row in body:
-            found[id, row] = statements[id].row(row) if id in statements else None
+            found[id, row] = self._called(id, row, statements[id].row(row)) if id in statements else None
         return found
 
     def _describe(self, subjects: Iterable[_Subject]) -> Iterator[tuple[str, ox.Triple]]:

@@ -29,6 +29,7 @@ from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_v
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
 from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
+from kgtable.index.inferred.levels import find_contained
 from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks, stated_names
 from kgtable.index.inferred.nearby_tables import columns_of
 from kgtable.index.inferred.relations import FILE as RELATIONS
@@ -239,6 +240,7 @@ def _write_relations(
     before: TableRelations | None = None
     if written.nearby is None or earlier is None:
         relations, compared = find_relations(profiles, vectors, vector_of, known)
+        relations = TableRelations(relations.joins, relations.unions, find_contained(profiles, corpus))
     else:
         near = written.nearby
         columns = columns_of(corpus, near)

@@ -196,7 +196,8 @@ class Structure:
     rows whose amounts are part of another row's; `statistics` rows of means and the like; `changes` rows of
     differences between others. `summed` maps a total to the rows it sums, `measures` a row that is a measure of its
     own to its kind. `marks` maps a footnote mark to its text where the
-    table or its context explains it.
+    table or its context explains it. `contained` are those of the `totals` that another table of the graph
+    tells, by the names that they contain; a table that is not from a graph has none.
     """
 
     columns: tuple[Column, ...]
@@ -216,6 +217,7 @@ class Structure:
     changes: frozenset[int] = frozenset()
     summed: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     measures: Mapping[int, MeasureKind] = field(default_factory=lambda: MappingProxyType({}))
+    contained: frozenset[int] = frozenset()
 
     @property
     def aside(self) -> frozenset[int]:

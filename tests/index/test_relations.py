@@ -178,3 +178,19 @@ def test_tables_of_very_many_columns_are_not_compared_column_by_column() -> None
     finder = JoinFinder(broad)
     assert list(finder.candidates()) == []
     assert finder.looked_at <= MOST_KIN_PAIRS
+
+
+def test_rows_that_contain_others_by_another_table_are_totals(tmp_path: Path) -> None:
+    places = "Country,Region\nGermany,Europe\nFrance,Europe\nJapan,Asia\nChina,Asia\nIndia,Asia\n"
+    visits = "Area,Visitors\nEurope,35\nGermany,10\nFrance,20\nAsia,80\nJapan,40\nChina,30\n"
+    folder = written(tmp_path / "tables", {"places": places, "visits": visits})
+    with kgtable.build([folder], tmp_path / "kg", embedding="none") as kg:
+        assert kg.reader.table("visits").structure.summed == {1: (2, 3), 4: (5, 6)}
+        assert kg.reader.rows("visits", [1, 2])[1].kinds >= {"TotalRow"}
+        answer = kg.ask("What is the total number of visitors?", model="none")
+        assert answer.value == "100"
+        assert answer.program is not None
+        assert kg.run(answer.program, engine="sparql").value == 100
+    (folder / "places.csv").write_text(places.replace("Europe", "Iberia"), encoding="utf-8")
+    with kgtable.build([folder], tmp_path / "kg", embedding="none") as kg:
+        assert kg.reader.table("visits").structure.contained == frozenset()

@@ -1,7 +1,7 @@
-"""Relations between the tables of a graph: tables that are parts of one, and column pairs that join tables.
+"""Relations between the tables of a graph: parts of one table, column pairs that join tables, rows that contain others.
 
 Found at the end of a build from the columns' values and headers (`find_relations`), kept beside the index, and
-written to the graph as ``kgt:unionableWith`` and ``kgt:joinableOn`` with their evidence.
+written to the graph as ``kgt:unionableWith``, ``kgt:joinableOn`` and ``kgt:containsRow`` with their evidence.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
-from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, typed
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, text_literal, typed
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles
 from kgtable.index.inferred.joins import KEPT_FROM, ComparedColumns, JoinCandidate, JoinFinder
+from kgtable.index.inferred.levels import ContainedRows
 from kgtable.index.inferred.unions import UnionFinder, UnionPair, clusters_of
 from kgtable.index.postings import BoolArray, mapped
 from kgtable.resources import read_shipped
@@ -79,11 +80,17 @@ class UnionableTables:
 
 
 class TableRelations:
-    """The joins and unions of a graph."""
+    """The joins and unions of a graph, and the rows that contain others by the names in another table."""
 
-    def __init__(self, joins: Iterable[JoinableColumns] = (), unions: Iterable[UnionableTables] = ()) -> None:
+    def __init__(
+        self,
+        joins: Iterable[JoinableColumns] = (),
+        unions: Iterable[UnionableTables] = (),
+        contained: Iterable[ContainedRows] = (),
+    ) -> None:
         self.joins = tuple(joins)
         self.unions = tuple(unions)
+        self.contained = tuple(contained)
 
     @cached_property
     def _by_table(self) -> dict[str, list[JoinableColumns]]:
@@ -124,17 +131,19 @@ class TableRelations:
 
     def without(self, others: TableRelations) -> TableRelations:
         """The relations that are not among the others."""
-        joins, unions = set(others.joins), set(others.unions)
+        joins, unions, contained = set(others.joins), set(others.unions), set(others.contained)
         return TableRelations(
             (join for join in self.joins if join not in joins),
             (union for union in self.unions if union not in unions),
+            (rows for rows in self.contained if rows not in contained),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Joins and unions as JSON values."""
+        """Joins, unions and contained rows as JSON values."""
         return {
             "joins": [_values_of(join) for join in self.joins],
             "unions": [_values_of(union) for union in self.unions],
+            "contained": [_values_of(rows) for rows in self.contained],
         }
 
     def save(self, folder: Path) -> None:
@@ -152,10 +161,11 @@ class TableRelations:
             return cls()
         with index_errors(f"The relations in {folder} are damaged"):
             content = json.loads(path.read_text(encoding="utf-8"))
-            return cls(map(_join, content["joins"]), map(_union, content["unions"]))
+            contained = (ContainedRows(**{**rows, "members": tuple(rows["members"])}) for rows in content["contained"])
+            return cls(map(_join, content["joins"]), map(_union, content["unions"]), contained)
 
 
-def _values_of(item: JoinableColumns | UnionableTables | RelatedColumn) -> dict[str, Any]:
+def _values_of(item: JoinableColumns | UnionableTables | ContainedRows | RelatedColumn) -> dict[str, Any]:
     """The fields of a relation as JSON values."""
     values = {name: getattr(item, name) for name in item.__dataclass_fields__}
     return {name: _values_of(value) if isinstance(value, RelatedColumn) else value for name, value in values.items()}
@@ -347,8 +357,8 @@ def _unionable(
 
 JOIN, UNION = f"{KGT}JoinRelation", f"{KGT}UnionRelation"
 
-STATED_OF = (JOIN, UNION)
-"""The classes of the nodes that hold the evidence."""
+STATED_OF = (JOIN, UNION, f"{KGT}TotalRow")
+"""The classes of the nodes that hold the evidence; in the description, totals are rows that contain others."""
 
 STATED_BY = (f"{KGT}joinableOn", f"{KGT}unionableWith")
 """The predicates between columns, and between tables."""
@@ -357,7 +367,7 @@ STATED_BY = (f"{KGT}joinableOn", f"{KGT}unionableWith")
 def relation_blocks(relations: TableRelations, names: Namespaces) -> Iterator[Block]:
     """Each join: the columns as ``kgt:joinableOn`` and a ``kgt:JoinRelation``; each union likewise.
 
-    Of a union, the first table and each other one point to each other.
+    Of a union, the first table and each other one point to each other. A row that contains others is a total of them.
     """
     for join in relations.joins:
         yield _column(join.left, names), [(f"<{KGT}joinableOn>", _column(join.right, names))]
@@ -368,6 +378,10 @@ def relation_blocks(relations: TableRelations, names: Namespaces) -> Iterator[Bl
         for other in others:
             yield other, [(f"<{KGT}unionableWith>", first)]
         yield f"<{names.table_iri(union.tables[0])}/union>", _union_pairs(union, names)
+    for rows in relations.contained:
+        members = ((f"<{KGT}containsRow>", f"<{names.row_iri(rows.table, member)}>") for member in rows.members)
+        pairs = [(RDF_TYPE, f"<{KGT}TotalRow>"), *members, (f"<{KGT}evidence>", text_literal(rows.evidence))]
+        yield f"<{names.row_iri(rows.table, rows.row)}>", pairs
 
 
 def stated_relations(store: TripleStore, names: Namespaces) -> TableRelations:

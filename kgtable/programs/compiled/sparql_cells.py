@@ -354,7 +354,7 @@ class GraphRows:
         structure = self.relation.tables[0].structure
         lines = []
         for field, name in ROW_CLASSES.items():
-            marked = getattr(structure, field) & left
+            marked = (getattr(structure, field) & left) - structure.contained
             if marked and not marked & taken:
                 left -= marked
                 lines.append(f"FILTER NOT EXISTS {{ {self.row} a kgt:{name} }}")

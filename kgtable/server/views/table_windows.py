@@ -19,6 +19,7 @@ import pyoxigraph as ox
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import CellQuantity, ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
+from kgtable.graph.table_encoder import ROW_CLASSES
 from kgtable.graph.terms import UNIT, XSD
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import IntArray
@@ -74,14 +75,9 @@ def row_order(graph: KnowledgeGraph, id: str, sort: int | None, descending: bool
 
 
 def _aside(graph: KnowledgeGraph, id: str) -> dict[int, str]:
-    """The rows that are no members of the table, with their class."""
-    table = ox.NamedNode(graph.names.table_iri(id))
-    found = graph.store.query(read_shipped("queries/explorer/aside-rows.rq"), bindings={"table": table})
-    assert isinstance(found, ox.QuerySolutions)
-    return {
-        int(str(getattr(row["number"], "value", 0))): str(getattr(row["kind"], "value", "")).rpartition("#")[2]
-        for row in found
-    }
+    """The rows that are not members of the table, with their class."""
+    structure = graph.reader.marked_frame(id).table.structure
+    return {row: kind for field, kind in ROW_CLASSES.items() for row in getattr(structure, field)}
 
 
 class StoredColumns:
