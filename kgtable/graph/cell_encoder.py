@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_content import CellContent, word_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     KGT,
@@ -315,7 +315,7 @@ class CellShaper:
     def _typed(self, column: int, text: str, value: CellValue) -> _Seen:
         kind = value.kind
         if kind is CellKind.TEXT:
-            return _TEXTS, text_literal(text), False, None, None, None
+            return _TEXTS, text_literal(text), False, None, None, word_of(text)
         if kind is CellKind.NUMBER:
             return _NUMBERS, None, False, value.number, None, None
         if kind is CellKind.MISSING:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
-from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent, word_of
 from kgtable.graph.table_encoder import ROW_CLASSES, TableShape, parse_areas, parse_positions
 from kgtable.graph.terms import (
     CSVW,
@@ -116,7 +116,7 @@ class TableRow:
         literal = self.literals.get(column)
         if literal is not None:
             return CellContent(text, is_node, literal.value if literal.datatype.value.startswith(XSD) else None)
-        return CellContent(text, is_node, upper="" if is_node else None)
+        return CellContent(text, is_node, None if is_node else word_of(text), upper="" if is_node else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +439,7 @@ def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
     if isinstance(found, ox.Literal):
         datatype = found.datatype.value
         text = literal_text(found.value, datatype)
-        value = found.value if datatype != _STRING and datatype.startswith(XSD) else None
+        value = word_of(text) if datatype == _STRING else found.value if datatype.startswith(XSD) else None
         return CellContent(_text(cell, "text") or text, bool(cell), value)
     single = cell.get(NUMBER)
     return CellContent(
