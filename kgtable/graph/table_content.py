@@ -27,8 +27,9 @@ class CellContent(NamedTuple):
 
     `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
-    applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal;
-    of a text that is a marker elsewhere (`word_of`), the text; `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper` the upper bound of a range.
+    applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal, or a text
+    that is a marker elsewhere (see `word_of`); `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper`
+    the upper bound of a range.
     """
 
     text: str

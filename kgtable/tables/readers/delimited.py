@@ -442,7 +442,7 @@ def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: TextDia
     place = (0, 0)
     for row, cells in enumerate(dialect.rows(before.lines())):
         place = (row, len(cells) - 1)
-    if encoding.codec in CODE_PAGES:
+    if file.encoding is None and encoding.codec in CODE_PAGES:
         name = CODE_PAGES[encoding.codec]
         message = f"not UTF-8 from here on; the file was read as {name}. Save it as UTF-8 to be sure"
     else:

@@ -92,13 +92,13 @@ def describe_content(start: bytes) -> str | None:
     return next((words for magic, words in _SIGNATURES if start.startswith(magic)), None)
 
 
-def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
+def detect_encoding(chunks: Iterable[bytes], given: str | None = None) -> Encoding:
     """The encoding of a file given as consecutive chunks of bytes, every one of which is looked at.
 
-    A byte order mark decides. Without one, NUL bytes at every other place mean UTF-16; text that
-    decodes as UTF-8 is UTF-8; text with more sound than broken UTF-8 sequences is damaged UTF-8
-    (the broken ones become U+FFFD); everything else is in one of `CODE_PAGES`, Windows-1252 where
-    nothing speaks for another.
+    The codec that is `given` holds, and what does not fit it becomes U+FFFD; else a byte order mark
+    decides. Without one, NUL bytes at every other place mean UTF-16; text that decodes as UTF-8 is UTF-8;
+    text with more sound than broken UTF-8 sequences is damaged UTF-8 (the broken ones become U+FFFD);
+    everything else is in one of `CODE_PAGES`, Windows-1252 where nothing speaks for another.
 
     Raises `BinaryContentError` where the bytes are no text.
 
@@ -110,7 +110,7 @@ def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
     kind = describe_content(first[:32])
     if kind is not None and b"\0" in first[:4096]:
         raise BinaryContentError(f"the content is {kind}, not text")
-    codec = next((name for mark, name in _MARKS if first.startswith(mark)), None) or _utf16_without_mark(first)
+    codec = given or next((name for mark, name in _MARKS if first.startswith(mark)), None) or _utf16_without_mark(first)
     trial = _Trial(codec or "utf-8")
     for chunk in _with_first(first, stream):
         trial.feed(chunk)
@@ -125,20 +125,39 @@ def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
     return Encoding(trial.codec, REPLACE, trial.fault)
 
 
+def codec_of(name: str) -> str | None:
+    """The codec of an encoding's name, None for an unknown one; that of UTF-8 passes over a byte order mark.
+
+    >>> codec_of("Windows-1251"), codec_of("UTF-8"), codec_of("base64"), codec_of("quux")
+    ('cp1251', 'utf-8-sig', None, None)
+    """
+    try:
+        " ".encode(name)  # refuses codecs that are not of text
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    return "utf-8-sig" if codec == "utf-8" else codec
+
+
+UNKNOWN_ENCODING_HINT = "Give a name such as utf-8, windows-1252, koi8-r or shift_jis."
+
+
 def encoding_of(file: TableFile, chunks: Iterable[bytes], hint: str) -> Encoding:
     """The encoding of a file's content; raises `UnreadableTableError` with the hint where it is no text."""
     try:
-        return detect_encoding(chunks)
+        return detect_encoding(chunks, file.encoding)
     except BinaryContentError as error:
         raise UnreadableTableError(f"{error}.", path=file.relative, hint=hint) from error
 
 
 def encoding_notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
-    """A notice where a byte does not fit UTF-8."""
+    """A notice where a byte does not fit UTF-8, or the encoding that is given."""
     if encoding.fault is None:
         return ()
     name = CODE_PAGES.get(encoding.codec, encoding.codec)
     message = f"byte {encoding.fault} is not valid UTF-8; the file was read as {name}"
+    if file.encoding is not None:
+        message = f"byte {encoding.fault} is not valid {name} and was replaced by U+FFFD"
     return (Notice("encoding", message, file.relative),)
 
 

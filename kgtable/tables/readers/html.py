@@ -277,10 +277,10 @@ def _notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
 
 
 def _encoding(file: TableFile, content: bytes) -> Encoding:
-    """The encoding the page names, where it fits, else what the bytes look like."""
+    """The encoding that is given, else the one the page names, where it fits, else what the bytes look like."""
     declared = _CHARSET.search(content[:4096])
     marked = content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if declared is not None and not marked:
+    if file.encoding is None and declared is not None and not marked:
         name = declared[1].decode("ascii", "replace")
         try:
             codec = codecs.lookup(name).name

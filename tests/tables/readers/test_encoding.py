@@ -64,3 +64,18 @@ def test_binary_content_is_described() -> None:
     assert describe_content(b"hello") is None
     with pytest.raises(BinaryContentError, match="gzip"):
         detect_encoding([b"\x1f\x8b\x08\0\0"])
+
+
+@pytest.mark.parametrize("codec", ["cp1251", "koi8-r", "shift_jis", "utf-16-le", "utf-8-sig"])
+def test_a_given_encoding_holds_whatever_the_bytes_look_like(codec: str) -> None:
+    text = "тест, abc"
+    content = text.encode(codec)
+    found = detect_encoding([content[:3], content[3:]], codec)
+    assert (found.codec, found.fault) == (codec, None)
+    assert content.decode(found.codec, found.errors) == text
+
+
+def test_bytes_that_a_given_encoding_does_not_have_are_replaced() -> None:
+    found = detect_encoding([b"a,\x81\n"], "cp1252")
+    assert (found.codec, found.fault) == ("cp1252", 2)
+    assert b"a,\x81\n".decode(found.codec, found.errors) == "a,\ufffd\n"
