@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import csv
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 
 from kgtable.errors import UnreadableTableError
@@ -33,28 +34,18 @@ WIDE = frozenset(("shift_jis", "euc_jp", "big5", "gb18030", "euc_kr"))
 """Those of them with characters of several bytes."""
 
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 
 _SIGNATURES = (
     (b"PK\x03\x04", "a ZIP archive or an Excel workbook (.xlsx)"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)"),
-    (b"\x1f\x8b", "gzip data (.gz)"),
-    (b"PAR1", "a Parquet file (.parquet)"),
-    (b"ARROW1", "an Arrow file (.arrow)"),
-    (b"SQLite format 3", "an SQLite database"),
-    (b"%PDF", "a PDF document"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"BZh", "bzip2 data"),
-    (b"\xfd7zXZ", "xz data"),
-    (b"\x7fELF", "a program"),
-)
+    (b"\x1f\x8b", "gzip data (.gz)"), (b"BZh", "bzip2 data"), (b"\xfd7zXZ", "xz data"),
+    (b"PAR1", "a Parquet file (.parquet)"), (b"ARROW1", "an Arrow file (.arrow)"),
+    (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF document"), (b"\x7fELF", "a program"),
+    (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
+)  # fmt: skip
 
 
 class BinaryContentError(ValueError):
@@ -112,9 +103,9 @@ def detect_encoding(chunks: Iterable[bytes], given: str | None = None) -> Encodi
         raise BinaryContentError(f"the content is {kind}, not text")
     codec = given or next((name for mark, name in _MARKS if first.startswith(mark)), None) or _utf16_without_mark(first)
     trial = _Trial(codec or "utf-8")
-    for chunk in _with_first(first, stream):
+    for chunk in chain([first], stream):
         trial.feed(chunk)
-    trial.close()
+    trial.feed(b"", last=True)
     if trial.null is not None and trial.narrow:
         raise BinaryContentError(f"byte {trial.null} is NUL: the content is {kind or 'binary'}, not text")
     if trial.fault is None:
@@ -209,11 +200,6 @@ def _explained(sample: bytes, codec: str) -> float | None:
     return (signs + max(one, 0.9 * mixed)) / max(total, 1)
 
 
-def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
-
-
 def _utf16_without_mark(start: bytes) -> str | None:
     sample = start[:4096]
     half = len(sample) // 2
@@ -238,15 +224,24 @@ class _Trial:
         self.sound = self.broken = 0
         self.sample = bytearray()
         self._offset = 0
-        self._strict = codecs.getincrementaldecoder(codec)("strict")
-        self._lenient = codecs.getincrementaldecoder(codec)(REPLACE)
+        self._decoder = codecs.getincrementaldecoder(codec)("strict")
 
-    def feed(self, chunk: bytes) -> None:
-        if self.narrow and self.null is None:
-            at = chunk.find(b"\0")
-            if at >= 0:
-                self.null = self._offset + at
-        self._decode(chunk, last=False)
+    def feed(self, chunk: bytes, *, last: bool = False) -> None:
+        if self.narrow and self.null is None and (at := chunk.find(b"\0")) >= 0:
+            self.null = self._offset + at
+        pending = self._decoder.getstate()[0]
+        try:
+            text = self._decoder.decode(chunk, last)
+        except UnicodeDecodeError as error:
+            self.fault = self._offset - len(pending) + error.start
+            state = pending, self._decoder.getstate()[1]
+            self._decoder = codecs.getincrementaldecoder(self.codec)(REPLACE)
+            self._decoder.setstate(state)
+            text = self._decoder.decode(chunk, last)
+        if not text.isascii():
+            replaced = 0 if self.fault is None else text.count("\ufffd")
+            self.broken += replaced
+            self.sound += len(text) - len(text.encode("ascii", "ignore")) - replaced
         if len(self.sample) < SAMPLE and not chunk.isascii():
             self._collect(chunk)
         self._offset += len(chunk)
@@ -258,29 +253,3 @@ class _Trial:
                 self.sample += line
                 if len(self.sample) >= SAMPLE:
                     return
-
-    def close(self) -> None:
-        self._decode(b"", last=True)
-
-    def _decode(self, chunk: bytes, *, last: bool) -> None:
-        if self.fault is None:
-            pending = self._strict.getstate()[0]
-            try:
-                text = self._strict.decode(chunk, last)
-            except UnicodeDecodeError as error:
-                self.fault = self._offset - len(pending) + error.start
-                self._lenient.setstate((pending, self._strict.getstate()[1]))
-                self._count(self._lenient.decode(chunk, last))
-            else:
-                self.sound += _beyond_ascii(text)
-        else:
-            self._count(self._lenient.decode(chunk, last))
-
-    def _count(self, text: str) -> None:
-        replaced = text.count("\ufffd")
-        self.broken += replaced
-        self.sound += _beyond_ascii(text) - replaced
-
-
-def _beyond_ascii(text: str) -> int:
-    return 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))

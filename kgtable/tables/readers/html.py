@@ -13,8 +13,8 @@ from lxml import etree
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Area, Context, Grid, Notice, Position, ReadContent, Row, Source
-from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_of
+from kgtable.tables.model import Area, Context, Grid, Position, ReadContent, Row, Source
+from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_notices, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text
 
@@ -258,22 +258,15 @@ def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
         raise UnreadableTableError("the page cannot be parsed.", path=file.relative) from error
     page = _Page(file, limits)
     if root is None:
-        return ReadContent(notices=_notices(file, encoding))
+        return ReadContent(notices=encoding_notices(file, encoding))
     page.walk(root)
-    notices = _notices(file, encoding)
+    notices = encoding_notices(file, encoding)
     source = Source(file.relative, media_type="text/html", encoding=encoding.codec)
     grids = (
         replace(grid, source=replace(source, number=n), notices=() if n else notices)
         for n, grid in enumerate(page.grids)
     )
     return ReadContent(tuple(grids), page_text(root, page.elements, page.title), () if page.grids else notices)
-
-
-def _notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
-    if encoding.fault is None:
-        return ()
-    message = f"byte {encoding.fault} does not fit the encoding; the page was read as {encoding.codec}"
-    return (Notice("encoding", message, file.relative),)
 
 
 def _encoding(file: TableFile, content: bytes) -> Encoding:
