@@ -82,6 +82,7 @@ def build(
     scheduler: str | None = None,
     parts: str | None = None,
     file_seconds: int | None = None,
+    encoding: str | None = None,
     model: str | LLM | None = None,
     dry_run: bool = False,
     progress: Progress = silent,
@@ -96,7 +97,8 @@ def build(
     workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
     are there already are not made again. `file_seconds`
     is the processor time for reading one file (None: 30 seconds, more for a large one), beside a second for each
-    MiB and half a one for each page of a PDF. With `model`, the name of a model or a model, it is asked what is
+    MiB and half a one for each page of a PDF. `encoding` is that of the text files, such as ``windows-1251`` (None: it
+    is detected); one in the mapping wins. With `model`, the name of a model or a model, it is asked what is
     undecided about the tables, see `annotate`; with `dry_run` nothing is asked, and the report tells what asking
     would take. A model that fails leaves the graph as it is without one. The report is in `built`.
 
@@ -105,7 +107,7 @@ def build(
     `StorageError`, `MissingExtraError`.
     """
     given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
-    sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run}
+    sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run, "encoding": encoding}
     check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.index.inferred.model_proposals import propose_about_tables
@@ -116,7 +118,7 @@ def build(
     llm = None if model is None else _model(model, dry_run)
     walked = _paths("build", paths)
     options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base, "runner": runner, "workers": workers}
-    options |= {"limits": ReadLimits.of_seconds(file_seconds), "progress": progress}
+    options |= {"limits": ReadLimits.of_seconds(file_seconds), "encoding": _codec(encoding), "progress": progress}
     built = _built(walked, directory, embedding, **options)
     if llm is not None:
         report = propose_about_tables(GraphDirectory(directory), *llm)
@@ -220,6 +222,7 @@ def convert(
     scheduler: str | None = None,
     parts: str | None = None,
     file_seconds: int | None = None,
+    encoding: str | None = None,
     progress: Progress = silent,
 ) -> ConversionReport:
     """Write the tables under `paths` as RDF to a file or an open stream.
@@ -228,12 +231,13 @@ def convert(
     (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
     suffix or media type; None goes by the suffix of `out`. The file appears when it is complete; where
     no table could be read, `out` is left as it was.
-    For `workers`, `scheduler`, `parts`, `file_seconds` and `mapping` see `build`.
+    For `workers`, `scheduler`, `parts`, `file_seconds`, `encoding` and `mapping` see `build`.
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
-    given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "workers": workers}
-    check_arguments("convert", {**given, "scheduler": scheduler, "parts": parts, "file_seconds": file_seconds})
+    given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "encoding": encoding}
+    sized = {"workers": workers, "file_seconds": file_seconds}
+    check_arguments("convert", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
@@ -244,7 +248,8 @@ def convert(
     if chosen is None:
         problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
         raise UsageError(problem, hint="Give a format, such as turtle.")
-    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping), ReadLimits.of_seconds(file_seconds))
+    limits = ReadLimits.of_seconds(file_seconds)
+    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping), limits, _codec(encoding))
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
@@ -327,6 +332,15 @@ def _mapping(path: PathLike | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
     return None if path is None else UserMapping.load(Path(path))
+
+
+def _codec(encoding: str | None) -> str | None:
+    from kgtable.tables.readers.encoding import UNKNOWN_ENCODING_HINT, codec_of
+
+    codec = None if encoding is None else codec_of(encoding)
+    if encoding is not None and codec is None:
+        raise UsageError(f"Unknown encoding {encoding!r}.", hint=UNKNOWN_ENCODING_HINT)
+    return codec
 
 
 def open(directory: PathLike) -> KnowledgeGraph:

@@ -319,8 +319,8 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("temperature", "timeout"), _NUMBER),
     **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
     **dict.fromkeys(
-        ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
-         "index", "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
+        ("api_key", "base", "base_url", "dialect", "embedding", "encoding", "format", "format_in", "llm_cache",
+         "method", "index", "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
         _TEXT,
     ),
 }  # fmt: skip

@@ -198,3 +198,28 @@ def test_a_failed_conversion_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         api.convert(tmp_path / "tables", tmp_path / "out.ttl")
     assert [path.name for path in tmp_path.iterdir()] == ["tables"]
+
+
+def test_numbers_larger_than_a_decimal_are_sorted_in_sparql_and_exact_in_answers(tmp_path: Path) -> None:
+    rows = ["Alpha,1e20", "Beta,1.7e20", "Gamma,-1e25", 'Delta,"123,456,789,012,345,678,901,234,567,890"', "Eps,1e25"]
+    (tmp_path / "atoms.csv").write_text("\n".join(["Name,Atoms", *rows]))
+    kg = kgtable.build(tmp_path / "atoms.csv", tmp_path / "graph", embedding="none")
+    order = kg.sparql("SELECT ?n { ?r rdfs:label ?n ; ?p ?c . ?c qudt:numericValue ?v } ORDER BY DESC(?v)")
+    assert isinstance(order, pd.DataFrame)
+    assert order["n"].tolist() == ["Delta", "Eps", "Beta", "Alpha", "Gamma"]
+    most = kg.ask("What is the highest Atoms?", model="none")
+    assert most.value == "123456789012345678901234567890"
+    assert "123,456,789,012,345,678,901,234,567,890" in [citation.text for citation in most.citations]
+    total = kg.ask("What is the total Atoms?", model="none")
+    assert total.value == "123456789282345678901234567890"
+
+
+def test_a_code_that_is_a_marker_elsewhere_counts_in_every_reader(tmp_path: Path) -> None:
+    rows = ["Namibia,NA,3", "Sweden,SE,NA", "Chile,CL,5"]
+    (tmp_path / "countries.csv").write_text("\n".join(["Country,Code,Ports", *rows]))
+    kg = kgtable.build(tmp_path / "countries.csv", tmp_path / "graph", embedding="none")
+    assert kg.ask("What is the code of Namibia?", model="none").text == "NA"
+    assert kg.ask("How many ports does Sweden have?", model="none").value is None
+    markers = kg.sparql("SELECT ?row ?text { ?row ?p ?text FILTER(DATATYPE(?text) = kgt:missing) }")
+    assert isinstance(markers, pd.DataFrame)
+    assert markers["text"].tolist() == ["NA"]

@@ -119,7 +119,7 @@ def make_plan(found: Walk, before: Catalogue, settings: ConversionOptions, *, sa
     Tables of files that are there but cannot be read now stay as they were, if they can: with
     `same_base` false, their IRIs are no longer those of the graph.
     """
-    files = found.files
+    files = tuple(map(settings.told, found.files))
     kept: list[FileRecord] = []
     stale: list[FileRecord] = []
     changed: list[tuple[TableFile, str]] = []
@@ -184,7 +184,7 @@ def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecor
 def _is_same(record: FileRecord, file: TableFile, digest: str, settings: ConversionOptions) -> bool:
     if (record.id, record.digest) != (file.id, digest):
         return False
-    return record.settings == settings.key(fact for table in record.tables for fact in table.facts)
+    return record.settings == settings.key((fact for table in record.tables for fact in table.facts), file.encoding)
 
 
 class GenerationContent:
@@ -354,7 +354,9 @@ def convert_tables(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
-    plan = BuildPlan((), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files))
+    plan = BuildPlan(
+        (), tuple((settings.told(file), "") for file in found.files), tuple(file.relative for file in found.files)
+    )
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = GenerationContent(plan, settings, workers, progress, runner=runner)
         assembly.write(out, Path(folder))

@@ -76,9 +76,15 @@ class ConversionOptions:
     format: Format = Format.NQUADS
     mapping: UserMapping | None = None
     limits: ReadLimits = field(default_factory=ReadLimits)
+    encoding: str | None = None
 
-    def key(self, facts: Iterable[ColumnFact]) -> str:
-        """A hash of all that decides how columns of these names are converted."""
+    def told(self, file: TableFile) -> TableFile:
+        """The file with its encoding, where the mapping or the `encoding` of all files gives one."""
+        decided = {} if self.mapping is None else self.mapping.about_table(file.id)
+        return replace(file, encoding=decided.get("encoding", self.encoding))
+
+    def key(self, facts: Iterable[ColumnFact], encoding: str | None = None) -> str:
+        """A hash of all that decides how columns of these names, in a file of this encoding, are converted."""
         names: dict[str, list[str]] = {}
         for fact in facts:
             names.setdefault(fact.table, []).append(fact.name)
@@ -87,7 +93,7 @@ class ConversionOptions:
         # More time makes no other text of a file, but may make one of a file that could not be read.
         timeless = replace(self.limits, max_seconds=0, base_seconds=0, max_page_seconds=0)
         limits = repr(timeless if names else self.limits)
-        text = json.dumps([conversion_version(), self.names.base, limits, decisions])
+        text = json.dumps([conversion_version(), self.names.base, limits, decisions, encoding])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -341,7 +347,7 @@ def write_job(
             file.relative,
             file.id,
             digest,
-            settings.key(facts),
+            settings.key(facts, file.encoding),
             str(file.path),
             tuple(tables),
             error,

@@ -194,6 +194,7 @@ def build_graph(
     mapping: UserMapping | None = None,
     base: str | None = None,
     limits: ReadLimits | None = None,
+    encoding: str | None = None,
     workers: int = 1,
     before: Callable[[], object] = lambda: None,
     after: Sequence[BuildStep] = (),
@@ -206,6 +207,7 @@ def build_graph(
 
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
+    `encoding` is the codec of text whose encoding the mapping does not say (None: it is detected).
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `runner` converts elsewhere than in `workers` processes here.
     `before` is called once there is something to do, `after` are further steps on the new generation
@@ -230,7 +232,7 @@ def build_graph(
         edited = load_edits(place.path)
         if mapping is not None:
             edited = edited.under(mapping)
-        settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits())
+        settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits(), encoding)
         watch = Stopwatch()
         with watch.stage("finding changes"):
             known, damage = (Catalogue(), Damage()) if current is None else find_damage(current)

@@ -224,6 +224,9 @@ file_seconds_option = click.option(
     help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
     "  [default: 30, more for a large one]",
 )
+encoding_option = click.option(
+    "--encoding", metavar="NAME", help="Encoding of text files, such as windows-1251; by default it is detected."
+)
 scheduler_option = click.option(
     "--scheduler", metavar="ADDRESS", help="Convert on the workers of this Dask scheduler, such as tcp://host:8786."
 )

@@ -21,6 +21,7 @@ from kgtable.cli.common import (
     ProgressLine,
     defuse_option,
     dialect_option,
+    encoding_option,
     file_seconds_option,
     kg_option,
     mapping_option,
@@ -68,6 +69,7 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 @scheduler_option
 @parts_option
 @file_seconds_option
+@encoding_option
 @report_option
 def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Path | None, **options: Any) -> None:
     """Write tables as RDF.
@@ -93,6 +95,7 @@ def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Pa
 @scheduler_option
 @parts_option
 @file_seconds_option
+@encoding_option
 @click.option("--model", help="Language model that is asked what is undecided about the tables.")
 @click.option("--dry-run", is_flag=True, help="Ask the model nothing, and tell what asking would take.")
 @report_option

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_content import CellContent, word_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     KGT,
+    MOST_PLACES,
     QUDT,
     RDF_TYPE,
     UNIT,
@@ -25,7 +26,9 @@ from kgtable.graph.terms import (
     Namespaces,
     Pair,
     Term,
+    decimal_term,
     decimal_text,
+    exact_decimal,
     integer,
     scaled_decimal,
     text_literal,
@@ -112,11 +115,6 @@ class QuantityForms:
                 self._retired_predicates[predicate] += form.uses
         self._forms.clear()
         self.age += 1
-
-
-def decimal_term(text: str) -> Term:
-    """An ``xsd:decimal``."""
-    return f'"{text}"{_DECIMAL}'
 
 
 def _form(alike: Alike) -> BlockForm:
@@ -228,7 +226,7 @@ class CellShaper:
                     form, power = chosen
                     form.uses += 1
                     sign = "-" if note == "NEGATIVE" else ""
-                    if power or (digits[-1] in "0." and "." in digits):
+                    if power or len(digits) > MOST_PLACES or (digits[-1] in "0." and "." in digits):
                         value = decimal_term(scaled_decimal(digits, bool(sign), power))
                     else:
                         value = f'"{sign}{digits}{"" if "." in digits else ".0"}"{_DECIMAL}'
@@ -317,7 +315,7 @@ class CellShaper:
     def _typed(self, column: int, text: str, value: CellValue) -> _Seen:
         kind = value.kind
         if kind is CellKind.TEXT:
-            return _TEXTS, text_literal(text), False, None, None, None
+            return _TEXTS, text_literal(text), False, None, None, word_of(text)
         if kind is CellKind.NUMBER:
             return _NUMBERS, None, False, value.number, None, None
         if kind is CellKind.MISSING:
@@ -380,9 +378,13 @@ class CellShaper:
 
 def _quantity_content(filled: FilledBlock, text: str) -> CellContent:
     """The content of a number by its statements; of a range the lower bound stands first."""
-    bounds = (term.removesuffix(_DECIMAL) for term in filled.terms if term.endswith(_DECIMAL))
-    first, *others = (bound[1:-1].removesuffix(".0") for bound in bounds)
+    first, *others = (_exact(term, text).removesuffix(".0") for term in filled.terms[:-2])
     return CellContent(text, True, first, *filled.form.about, *others)
+
+
+def _exact(term: Term, text: str) -> str:
+    number = term[1 : term.index('"', 1)]
+    return number if term.endswith(_DECIMAL) else exact_decimal(number, text)
 
 
 def _simple_number(text: str) -> _Seen | None:

@@ -24,15 +24,14 @@ from kgtable.graph.terms import (
     RDF_TYPE,
     RDFS,
     UNIT,
-    XSD,
     Block,
     Namespaces,
     Pair,
     Term,
+    decimal_term,
     decimal_text,
     integer,
     text_literal,
-    typed,
 )
 from kgtable.text.passages import DocumentText, Paragraph, Passage, split_passages
 from kgtable.text.text_quantities import TextQuantity, find_quantities
@@ -117,7 +116,7 @@ class DocumentShape:
 def _quantity_pairs(quantity: TextQuantity, paragraph: Term) -> Iterator[Pair]:
     sign = "NEGATIVE" if quantity.value < 0 else "POSITIVE" if quantity.value else "ZERO"
     yield RDF_TYPE, f"<{QUDT}QuantityValue>"
-    yield f"<{QUDT}numericValue>", typed(decimal_text(f"{quantity.value:f}"), f"{XSD}decimal")
+    yield f"<{QUDT}numericValue>", decimal_term(decimal_text(f"{quantity.value:f}"))
     yield f"<{QUDT}hasUnit>", f"<{UNIT}{quantity.unit}>" if quantity.unit else f"<{NO_UNIT}>"
     yield f"<{KGT}note>", text_literal(sign)
     yield f"<{KGT}signed_str>", text_literal(quantity.signed)

@@ -91,10 +91,8 @@ def python_value(term: Any) -> Any:
     try:
         if datatype in (f"{XSD}integer", f"{XSD}int", f"{XSD}long"):
             return int(term.value)
-        if datatype == f"{XSD}decimal":
-            return Decimal(term.value)
-        if datatype in (f"{XSD}double", f"{XSD}float"):
-            return float(term.value)
+        if datatype in (f"{XSD}decimal", f"{XSD}double", f"{XSD}float"):
+            return Decimal(term.value)  # one type: a column may have both, and a frame adds no float to a Decimal
         if datatype in _TIMES:
             return _TIMES[datatype](term.value)
     except (ValueError, InvalidOperation):

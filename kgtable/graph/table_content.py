@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kgtable.errors import GraphError
+from kgtable.values.numbers import MISSING_MARKERS
 
 if TYPE_CHECKING:  # the server imports this module to start, and needs no arrays
     import numpy as np
@@ -26,8 +27,9 @@ class CellContent(NamedTuple):
 
     `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
-    applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal;
-    `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper` the upper bound of a range.
+    applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal, or a text
+    that is a marker elsewhere (see `word_of`); `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper`
+    the upper bound of a range.
     """
 
     text: str
@@ -62,6 +64,11 @@ class CellContent(NamedTuple):
         if len(fields) == 1:
             return cls(fields[0])
         return cls(fields[0], bool(fields[1]), *fields[2:])
+
+
+def word_of(text: str) -> str | None:
+    """The text, where it is a marker of missing values in other columns: ``NA`` among the codes of countries."""
+    return text if text.strip() in MISSING_MARKERS else None
 
 
 class ColumnSource(Protocol):

@@ -19,9 +19,22 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
-from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent, word_of
 from kgtable.graph.table_encoder import ROW_CLASSES, TableShape, parse_areas, parse_positions
-from kgtable.graph.terms import CSVW, DCTERMS, KGT, QUANTITY_KIND, QUDT, RDF, RDFS, UNIT, XSD, Namespaces, literal_text
+from kgtable.graph.terms import (
+    CSVW,
+    DCTERMS,
+    KGT,
+    QUANTITY_KIND,
+    QUDT,
+    RDF,
+    RDFS,
+    UNIT,
+    XSD,
+    Namespaces,
+    exact_decimal,
+    literal_text,
+)
 from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import (
     Column,
@@ -49,7 +62,7 @@ NUMBER, LOWER, UPPER, UNIT_OF = (
 OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("scale", "note", "period")))
 """The predicates of a cell's own node that `cell_content` reads."""
 
-_STRING = f"{XSD}string"
+_STRING, _DOUBLE = f"{XSD}string", f"{XSD}double"
 _TOTALS = f"{KGT}totals"
 _NOTHING: NodeStatements = MappingProxyType({})
 
@@ -103,7 +116,7 @@ class TableRow:
         literal = self.literals.get(column)
         if literal is not None:
             return CellContent(text, is_node, literal.value if literal.datatype.value.startswith(XSD) else None)
-        return CellContent(text, is_node, upper="" if is_node else None)
+        return CellContent(text, is_node, None if is_node else word_of(text), upper="" if is_node else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,12 +415,12 @@ def quantity(cell: NodeStatements) -> CellQuantity | None:
     upper = cell.get(UPPER) if NUMBER not in cell else None
     try:
         return CellQuantity(
-            Decimal(values[0].value),
+            Decimal(_exact(values[0], cell)),
             _local_unit(cell),
             _text(cell, "scale"),
             _text(cell, "note"),
             _text(cell, "period"),
-            None if upper is None else Decimal(upper[0].value),
+            None if upper is None else Decimal(_exact(upper[0], cell)),
         )
     except InvalidOperation as error:
         raise ValueError(f"{values[0].value!r} is not a number") from error
@@ -426,23 +439,30 @@ def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
     if isinstance(found, ox.Literal):
         datatype = found.datatype.value
         text = literal_text(found.value, datatype)
-        value = found.value if datatype != _STRING and datatype.startswith(XSD) else None
+        value = word_of(text) if datatype == _STRING else found.value if datatype.startswith(XSD) else None
         return CellContent(_text(cell, "text") or text, bool(cell), value)
     single = cell.get(NUMBER)
     return CellContent(
         _text(cell, "text") or "",
         True,
-        _decimal(single or cell.get(LOWER)),
+        _decimal(single or cell.get(LOWER), cell),
         _local_unit(cell),
         _text(cell, "scale"),
         _text(cell, "note"),
         _text(cell, "period"),
-        None if single else _decimal(cell.get(UPPER)),
+        None if single else _decimal(cell.get(UPPER), cell),
     )
 
 
-def _decimal(values: list[ObjectTerm] | None) -> str | None:
-    return None if values is None else str(values[0].value).removesuffix(".0")
+def _decimal(values: list[ObjectTerm] | None, cell: NodeStatements) -> str | None:
+    return None if values is None else _exact(values[0], cell).removesuffix(".0")
+
+
+def _exact(number: ObjectTerm, cell: NodeStatements) -> str:
+    """The text of a number; of one stored as a double with all the digits that are printed."""
+    if isinstance(number, ox.Literal) and number.datatype.value == _DOUBLE:
+        return exact_decimal(number.value, _text(cell, "text") or "")
+    return str(number.value)
 
 
 def is_plain_text(found: ObjectTerm | None) -> bool:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
+from math import log10
 from typing import NamedTuple, TypeAlias, overload
 from urllib.parse import unquote_to_bytes
 
@@ -160,6 +163,52 @@ def decimal_text(plain: str) -> str:
     if whole == fraction == "0":
         sign = ""
     return f"{sign}{whole}.{fraction}"
+
+
+LARGEST_DECIMAL, MOST_PLACES = Decimal("170141183460469231731.687303715884105727"), 18
+"""What an ``xsd:decimal`` of Oxigraph holds: 128 bits, counted in units of 10^-18."""
+
+_PRINTED_NUMBER = re.compile(r"\d[\d.,'’\s]*")
+
+
+def decimal_term(text: str) -> Term:
+    """An ``xsd:decimal`` of a canonical text; beyond what the store can compare and add, the nearest ``xsd:double``.
+
+    >>> decimal_term("574.0").partition("^^")[0], decimal_term("1234567890123456789012345.0").partition("^^")[0]
+    ('"574.0"', '"1234567890123456800000000"')
+    """
+    if len(text) <= MOST_PLACES or is_decimal(Decimal(text)):
+        return f'"{text}"^^<{XSD}decimal>'
+    double = min(max(float(text), -sys.float_info.max), sys.float_info.max)
+    return f'"{_double_text(double)}"^^<{XSD}double>'
+
+
+def is_decimal(number: Decimal) -> bool:
+    """Whether an ``xsd:decimal`` of the store holds the number exactly."""
+    return int(number.as_tuple().exponent) >= -MOST_PLACES and -LARGEST_DECIMAL <= number <= LARGEST_DECIMAL
+
+
+def exact_decimal(double: str, printed: str) -> str:
+    """The exact text of a number that is stored as a double and printed in a text: the digits there of that size.
+
+    Where no number printed there rounds to the double, the double.
+
+    >>> exact_decimal("1.2345678901234568e+24", "1,234,567,890,123,456,789.012345 million")
+    '1234567890123456789012345.0'
+    """
+    size, sign = abs(float(double)), "-" * double.startswith("-")
+    for run in _PRINTED_NUMBER.findall(printed):
+        digits = re.sub(r"\D", "", run).lstrip("0")
+        if size and digits:
+            power = round(log10(size) - log10(int(digits)))
+            if float(f"{digits}e{power}") == size:
+                return decimal_text(f"{Decimal(f'{sign}{digits}e{power}'):f}")
+    return decimal_text(_double_text(float(double)))
+
+
+def _double_text(number: float) -> str:
+    """A double as the store prints it: the fewest digits that round to it, without an exponent."""
+    return f"{Decimal(repr(number)):f}".removesuffix(".0")
 
 
 def scaled_decimal(digits: str, negative: bool, power: int) -> str:

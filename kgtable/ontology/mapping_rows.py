@@ -19,6 +19,7 @@ from typing import Any, Final
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import MeasureKind, Role
+from kgtable.tables.readers.encoding import UNKNOWN_ENCODING_HINT, codec_of
 from kgtable.values.lexicon import VARIANTS
 from kgtable.values.text import delimited_text, workbook_text
 from kgtable.values.units import SCALE_POWERS, find_unit, units
@@ -43,7 +44,7 @@ WIDTHS: Final = (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40)
 
 TABLE: Final = "table"
 TABLE_EDITABLE: Final = (
-    "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale"
+    "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale", "encoding"
 )  # fmt: skip
 INFERRED_TITLE: Final = "inferred title"
 """The title that is proposed for a table without one; what stands under ``title`` is the user's."""
@@ -360,6 +361,14 @@ def _one_of(text: str, names: Sequence[str], what: str, place: str) -> str:
 _ROW_RANGE = re.compile(r"(\d{1,7})(?:\s*[-–:]\s*(\d{1,7}))?")
 
 
+def parse_encoding(text: str, place: str) -> str:
+    """The codec of an encoding's name. Raises `MappingError`."""
+    codec = codec_of(text)
+    if codec is None:
+        raise MappingError(f"{place}: {text!r} is not an encoding.", hint=UNKNOWN_ENCODING_HINT)
+    return codec
+
+
 def parse_row_list(text: str, place: str) -> str:
     """Rows as a spreadsheet counts them, from 1: ``1-2; 7``, or ``none``. Raises `MappingError`."""
     if text.casefold() in ("none", "0"):
@@ -401,6 +410,7 @@ TABLE_PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "title": _as_it_stands,
     "unit": parse_unit,
     "scale": parse_scale,
+    "encoding": parse_encoding,
 }
 """The reader of each column of what is decided about tables."""
 

@@ -160,7 +160,11 @@ def _datum(cell: CellContent, role: Role) -> Datum | None:
     if not plain:
         return None
     if role in NAMING:
-        return None if number is None and plain in MISSING_MARKERS else Datum(ValueKind.ENTITY, plain, text=plain)
+        return (
+            None
+            if number is None and lexical is None and plain in MISSING_MARKERS
+            else Datum(ValueKind.ENTITY, plain, text=plain)
+        )
     if number is not None and plain[0] in "<>≤≥":
         return Datum(ValueKind.TEXT, plain, text=plain)  # a bound is not a value
     if number is not None:

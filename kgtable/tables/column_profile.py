@@ -81,6 +81,7 @@ class ColumnStyle:
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
     percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
+    `code_length`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -96,6 +97,7 @@ class ColumnStyle:
     hours_first: bool = False
     is_of_words: bool = False
     has_days_of_year: bool = False
+    code_length: int = 0
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -130,6 +132,9 @@ _LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FULL_CLOCK = re.compile(rf"{_CLOCK.pattern}(?::[0-5]\d)?")
 _FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
+_GLUED_FLAG = re.compile(r"(-?\d[\d,.]*)([a-z])")
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,9}", re.ASCII)
+LONGEST_CODE = 4
 _LETTERS_BEHIND = re.compile(r"[-−(]?\d[\d,.\s]*?\)? ?([A-Za-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
@@ -214,13 +219,15 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         and not ends_with(name, "numbered", ANY)
         and not _has_scores(name, texts),
         numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
-        letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
+        letter_marks=_has_letter_marks(texts)
+        or (not is_label and _has_glued_flags(texts))
+        or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
         trailing_minus=not is_label and _has_trailing_minus(name, texts),
         whole_ringgit="RM" in "".join(texts) and any(map(_RINGGIT.match, texts)),
     )
     called = ends_with(name, "code", ANY) or is_called(name, frozenset({"footnote"}), ANY)
-    identifier = bool(texts) and (called or _zero_padded(texts))
+    identifier = bool(texts) and (called or _zero_padded(texts) or _are_versions(texts, is_label))
     return ColumnStyle(
         numbers=numbers,
         is_identifier=identifier,
@@ -236,6 +243,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         hours_first=_counts_hours(name),
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
         has_days_of_year=_has_days_of_year(texts),
+        code_length=_code_length(texts),
     )
 
 
@@ -495,6 +503,42 @@ def _zero_padded(texts: Iterable[str]) -> bool:
     )
 
 
+def _are_versions(texts: Mapping[str, int], is_label: bool) -> bool:
+    """Whether figures parted by points are numbers of versions or sections: ``3.4.1``, ``1.1`` beside ``1.10``.
+
+    Figures with one point are so only in a label column of which no text comes twice.
+    """
+    if not texts or not all(map(_VERSION.fullmatch, texts)):
+        return False
+    if any(text.count(".") > 1 and not _POINT_GROUPS.fullmatch(text) for text in texts):
+        return not any(map(parse_date, texts))
+    values = {float(text) for text in texts if text.count(".") < 2}
+    return is_label and max(texts.values()) == 1 and len(values) < len(texts)
+
+
+def _code_length(texts: Iterable[str]) -> int:
+    """The length of texts that are all codes of equally many capital letters, of which there are two or more."""
+    lengths = [len(text) if _is_code(text, len(text)) else 0 for text in texts]
+    return lengths[0] if len(lengths) > 1 and len(set(lengths)) == 1 and lengths[0] <= LONGEST_CODE else 0
+
+
+def _is_code(text: str, length: int) -> bool:
+    return len(text) == length and text.isalpha() and text.isupper()
+
+
+def _has_glued_flags(texts: Iterable[str]) -> bool:
+    """Whether the flags of a statistics office stand right behind a few numbers: ``1,234r`` among ``1,210``.
+
+    What reads as a number with a unit or scale is none, nor are figures that come twice: ``12b`` beside ``12``.
+    """
+    marked = [match for match in map(_GLUED_FLAG.fullmatch, texts) if match and parse_number(match[0]) is None]
+    if not marked or not {match[2] for match in marked} <= _FLAGS:
+        return False
+    plain = [text for text in texts if _NUMERIC.fullmatch(text)]
+    figures = [*plain, *(match[1] for match in marked)]
+    return len(marked) < len(plain) and len(set(figures)) == len(figures)
+
+
 def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
     texts = list(texts)
     count = sum(1 for text in texts if marked.fullmatch(text))
@@ -650,7 +694,11 @@ def _type_other(text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle
         stripped = text.strip()
         if (
             not stripped
-            or (stripped in MISSING_MARKERS and not (stripped == "%" and style.is_of_words))
+            or (
+                stripped in MISSING_MARKERS
+                and not (stripped == "%" and style.is_of_words)
+                and not _is_code(stripped, style.code_length)
+            )
             or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
         ):
             return _MISSING

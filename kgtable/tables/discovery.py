@@ -55,13 +55,15 @@ class TableFile:
     """A file that may hold tables.
 
     `relative` is its path below the folder that was given, with ``/``; `id` the id of its table, or
-    the first part of their ids where it holds several; `sidecar` the JSON file that describes it.
+    the first part of their ids where it holds several; `sidecar` the JSON file that describes it;
+    `encoding` the codec of its text where that is given.
     """
 
     path: Path
     relative: str
     id: str
     sidecar: Path | None = None
+    encoding: str | None = None
 
     @property
     def suffix(self) -> str:

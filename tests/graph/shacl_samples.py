@@ -43,7 +43,7 @@ FAULTS = {
     "kgt:Row, kgt:Group": ["kgt:Row"],
     "kgt:subject <a>": ['kgt:subject "a"'],
     "a kgt:PrintedCell": ["a kgt:HeaderCell", "a kgt:Unheard"],
-    "574.0": ["574", "574.0, 575.0", '"574"', '"x"^^xsd:decimal', "5.74e2", "574.0 ; kgt:lowerBound 1.0"],
+    "574.0": ["574", "574.0, 575.0", '"574"', '"x"^^xsd:decimal', '"574"^^xsd:float', "574.0 ; kgt:lowerBound 1.0"],
     "kgt:lowerBound 1.0 ;": ["", "kgt:lowerBound 1 ;"],
     "unit:CCY_USD": ["unit:QUUX", "ex:CCY_USD", "unit:CCY_USD, unit:NUM", '"USD"'],
     '"POSITIVE" ; kgt:signed_str "+574"': ['"positive" ; kgt:signed_str "+574"', '"POSITIVE"'],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgtable.building.assembly import convert_tables
 from kgtable.building.convert import ConversionOptions
 from kgtable.graph.cell_encoder import CellShaper, QuantityForms
-from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_text, text_literal
+from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_term, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.quantities import Quantity
 from kgtable.tables.layout.detect import make_table
@@ -110,7 +110,8 @@ def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) ->
     number = parse_number("-5")
     assert number is not None
     terms = QuantityForms().filled(number, Quantity(value, "NUM"), text, 0, None).terms
-    assert terms == (f'"{decimal_text(format(value, "f"))}"^^<{XSD}decimal>', '"-5"', text_literal(text))
+    assert terms == (decimal_term(decimal_text(format(value, "f"))), '"-5"', text_literal(text))
+    assert "e" not in terms[0].partition("^^")[0].lower()
 
 
 def test_what_is_remembered_of_a_column_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

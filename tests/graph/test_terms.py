@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
-from kgtable.graph.terms import Namespaces, decimal_text, decode, encode, literal_text, text_literal
+from kgtable.graph.terms import (
+    XSD,
+    Namespaces,
+    decimal_term,
+    decimal_text,
+    decode,
+    encode,
+    exact_decimal,
+    literal_text,
+    text_literal,
+)
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=30)
 
@@ -67,3 +79,37 @@ def test_decimal_text_keeps_the_value_and_has_a_point(value: object) -> None:
     assert Decimal(text) == value
     assert "." in text
     assert decimal_text(text) == text
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**40), max_value=10**40), st.integers(0, 24))
+def test_the_store_can_calculate_with_every_number_and_the_text_keeps_its_digits(printed: Decimal, power: int) -> None:
+    text = decimal_text(f"{Decimal(f'{printed:f}e{power}'):f}")
+    lexical, _, datatype = decimal_term(text).rpartition("^^")
+    store = ox.Store()
+    store.update(f"INSERT DATA {{ <a:a> <a:p> {lexical}^^{datatype} }}")
+    (solution,) = store.query("SELECT (?v + 0.0 AS ?sum) ?v { <a:a> <a:p> ?v }")  # type: ignore[misc]
+    assert solution["sum"] is not None
+    assert Decimal(solution["sum"].value) == Decimal(lexical[1:-1])
+    if datatype == f"<{XSD}double>":
+        assert solution["v"].value == lexical[1:-1]
+        text_again = exact_decimal(solution["v"].value, f"{printed:,f} units")
+        assert text_again == text or float(text) == float(text_again)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_double"),
+    [
+        ("100000000000000000000.0", False),
+        ("170000000000000000000.0", False),
+        ("-170141183460469231731.0", False),
+        ("170141183460469231732.0", True),
+        ("-10000000000000000000000000.0", True),
+        ("123456789012345678901234567890.0", True),
+        ("0.123456789012345678", False),
+        ("-0.1234567890123456789012345", True),
+    ],
+)
+def test_numbers_beyond_128_bits_are_doubles_and_read_back_exactly(text: str, is_double: bool) -> None:
+    term = decimal_term(text)
+    assert term.endswith(f"^^<{XSD}{'double' if is_double else 'decimal'}>")
+    assert not is_double or exact_decimal(term.split('"')[1], f"about {text} kg") == text

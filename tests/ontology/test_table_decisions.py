@@ -6,7 +6,7 @@ import openpyxl
 import pytest
 
 import kgtable
-from kgtable.errors import MappingError
+from kgtable.errors import MappingError, UsageError
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_rows import TABLE_FIELDS
 
@@ -102,6 +102,7 @@ def test_an_id_wins_over_a_pattern() -> None:
             "decisions.csv, line 2, column 'skip rows': this leaves table 'sales' no row of data",
         ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
+        (("sales", "", "", "", "", "", "", "", "quux"), "column 'encoding': 'quux' is not an encoding"),
     ],
 )
 def test_a_decision_that_makes_no_sense_is_refused(tmp_path: Path, row: tuple[str, ...], message: str) -> None:
@@ -141,3 +142,21 @@ def test_a_misspelt_column_of_the_mapping_is_refused(tmp_path: Path, first_line:
     with pytest.raises(MappingError) as raised:
         kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping)
     assert message in str(raised.value)
+
+
+def test_an_encoding_is_decided_for_one_file_for_good_and_given_for_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_bytes("name,n\nжёлтый,1\n".encode("cp1251"))
+    (folder / "b.csv").write_bytes("name,n\nпёстрый,2\n".encode("koi8-r"))
+    mapping = decide(tmp_path, ("a", *[""] * 7, "windows-1251"))
+
+    def labels(**options: str | Path) -> set[str]:
+        with kgtable.build(folder, tmp_path / "graph", embedding="none", **options) as kg:  # type: ignore[arg-type]
+            frame = kg.sparql("SELECT ?l { ?r a kgt:Row ; kgt:row 1 ; rdfs:label ?l }")
+            return set(frame["l"])  # type: ignore[index]
+
+    assert labels(mapping=mapping, encoding="koi8-r") == {"жёлтый", "пёстрый"}
+    assert labels(encoding="windows-1251") == {"жёлтый", "РЈУФТЩК"}
+    with pytest.raises(UsageError, match="Unknown encoding 'quux'"):
+        labels(encoding="quux")

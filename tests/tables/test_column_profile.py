@@ -115,6 +115,41 @@ def test_marks_are_the_columns() -> None:
     assert kinds("Apps (goals)", "5 (1)", "10 (3)", "9 (2)", "7 (1)") == ["text"] * 4
 
 
+def test_flags_right_behind_a_number_are_marks() -> None:
+    found = typed_column("Output", "1,210", "1,234r", "1,250", "1,300p", "1,320")
+    assert [(int(cell.number.value), *cell.number.marks) for cell in found[1:4:2] if cell.number] == [
+        (1234, "r"),
+        (1300, "p"),
+    ]
+    assert kinds("Jobs", "10", "12e", "14") == ["number"] * 3
+    assert kinds("House", "12b", "12", "14", "15") == ["text", *["number"] * 3]
+    assert kinds("House", "12b", "12c", "14") == ["text", "text", "number"]
+    assert kinds("Lot", "12a", "14", "15") == ["text", "number", "number"]
+    length = typed_column("Length", "10m", "12", "14")[0].number
+    assert length is not None
+    assert length.marks == ()
+
+
+def test_versions_stay_text() -> None:
+    assert kinds("Built", "1.1", "1.10", "3.4.1") == ["text"] * 3
+    assert kinds("Version", "1.1", "1.10", "2.0") == ["text"] * 3
+    assert kinds("Price", "1.1", "1.10", "2.0") == ["number"] * 3
+    assert kinds("Turnover", "1.234.567", "2.345.678") == ["number"] * 2
+    sections = table(("Section", "Pages"), ("1.1", "4"), ("1.2", "5"), ("1.10", "6"))
+    weights = table(("Weight", "Pages"), ("1.1", "4"), ("1.2", "5"), ("1.25", "6"))
+    for made, kind in ((sections, CellKind.TEXT), (weights, CellKind.NUMBER)):
+        style = profile_columns(made)[0]
+        assert {type_cell(text, style).kind for text in ("1.1", "1.2")} == {kind}
+
+
+def test_a_marker_that_is_a_code_like_the_others_is_a_value() -> None:
+    assert kinds("Country", "SE", "NA", "CL") == ["text"] * 3
+    assert kinds("State", "NY", "NM", "TX", "n/a") == [*["text"] * 3, "missing"]
+    assert kinds("Count", "12", "NA", "14") == ["number", "missing", "number"]
+    assert kinds("Remark", "late", "NA", "fine") == ["text", "missing", "text"]
+    assert kinds("Element", "Fe", "NA", "Cl") == ["text", "missing", "text"]
+
+
 def test_the_order_of_dates_in_one_column_holds_where_another_does_not_tell() -> None:
     made = table(("", "From", "To"), ("a", "01/02/2003", "25/02/2003"), ("b", "03/04/2003", "05/06/2003"))
     assert [style.date_order for style in profile_columns(made)[1:]] == [Order.DAY_FIRST] * 2

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from kgtable.errors import ProgramCompilationError
-from kgtable.graph.terms import Namespaces, decimal_text, text_literal
+from kgtable.graph.terms import MOST_PLACES, Namespaces, decimal_text, is_decimal, text_literal
 from kgtable.programs.dimensions import EXACT
 
 MOST_LISTED = 3_000
@@ -127,10 +127,12 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def decimal_literal(number: Decimal | None) -> str:
-    """An `xsd:decimal` as SPARQL writes it, to the 18 places that engines at least keep."""
+    """A number as SPARQL writes it: a decimal, to the 18 places that engines at least keep, or else a double."""
     exact = number or Decimal(0)
-    if int(exact.as_tuple().exponent) < -18:
-        exact = EXACT.quantize(exact, Decimal("1e-18"))
+    if int(exact.as_tuple().exponent) < -MOST_PLACES:
+        exact = EXACT.quantize(exact, Decimal(1).scaleb(-MOST_PLACES))
+    if not is_decimal(exact):
+        return repr(float(exact))
     return decimal_text(f"{exact:f}")
 
 

@@ -97,7 +97,7 @@ def preview_file(file: TableFile, mapping: UserMapping, only: str | None = None)
 
     `only` restricts it to one table. Raises `TableError` where the file cannot be read.
     """
-    content = read_content(file)
+    content = read_content(replace(file, encoding=mapping.about_table(file.id).get("encoding")))
     grids = [grid for grid in content.grids if only is None or grid.id == only]
     return {
         "tables": [_table(grid, mapping) for grid in grids[:MOST_TABLES]],

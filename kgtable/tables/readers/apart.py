@@ -166,6 +166,7 @@ class _ReadingProcess:
             "path": str(file.path),
             "relative": file.relative,
             "id": file.id,
+            "encoding": file.encoding,
             "limits": asdict(limits),
             "seconds": self._seconds,
         }
@@ -340,4 +341,4 @@ def _revived(parts: dict[str, Any], file: TableFile) -> TableError:
 
 def file_of(order: dict[str, Any]) -> TableFile:
     """The file that an order names."""
-    return TableFile(Path(order["path"]), order["relative"], order["id"])
+    return TableFile(Path(order["path"]), order["relative"], order["id"], encoding=order["encoding"])

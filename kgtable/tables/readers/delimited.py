@@ -24,7 +24,7 @@ from kgtable.tables.limits import (
     unreadable,
 )
 from kgtable.tables.model import Grid, Notice, Row, Source
-from kgtable.tables.readers.encoding import REPLACE, Encoding, encoding_of
+from kgtable.tables.readers.encoding import CODE_PAGES, REPLACE, WIDE, Encoding, encoding_of
 
 DELIMITERS = (",", "\t", ";", "|", "\x1f")
 """In order of preference; comma wins unless another one clearly fits better."""
@@ -328,7 +328,7 @@ class _WeighedLines:
     def __init__(self, text: _FileText) -> None:
         self._text = text
         codec, errors = text.encoding.codec, text.encoding.errors
-        self.exact = errors != REPLACE and codec in ("utf-8", "utf-8-sig", "cp1252")
+        self.exact = errors != REPLACE and codec in ("utf-8", "utf-8-sig", *CODE_PAGES.keys() - WIDE)
         self.first = len(codecs.BOM_UTF8) if codec == "utf-8-sig" else 0
         self.size = 0
         self._wide = {"utf-16": 2, "utf-32": 4}.get(codec[:6], 1)
@@ -442,8 +442,9 @@ def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: TextDia
     place = (0, 0)
     for row, cells in enumerate(dialect.rows(before.lines())):
         place = (row, len(cells) - 1)
-    if encoding.codec == "cp1252":
-        message = "not UTF-8 from here on; the file was read as Windows-1252. Save it as UTF-8 to be sure"
+    if file.encoding is None and encoding.codec in CODE_PAGES:
+        name = CODE_PAGES[encoding.codec]
+        message = f"not UTF-8 from here on; the file was read as {name}. Save it as UTF-8 to be sure"
     else:
         message = f"bytes that are no {encoding.codec.upper()} were replaced by U+FFFD, the first here"
     return Notice("encoding", message, file.relative, row=place[0], column=place[1])

@@ -13,8 +13,8 @@ from lxml import etree
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Area, Context, Grid, Notice, Position, ReadContent, Row, Source
-from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_of
+from kgtable.tables.model import Area, Context, Grid, Position, ReadContent, Row, Source
+from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_notices, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text
 
@@ -258,9 +258,9 @@ def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
         raise UnreadableTableError("the page cannot be parsed.", path=file.relative) from error
     page = _Page(file, limits)
     if root is None:
-        return ReadContent(notices=_notices(file, encoding))
+        return ReadContent(notices=encoding_notices(file, encoding))
     page.walk(root)
-    notices = _notices(file, encoding)
+    notices = encoding_notices(file, encoding)
     source = Source(file.relative, media_type="text/html", encoding=encoding.codec)
     grids = (
         replace(grid, source=replace(source, number=n), notices=() if n else notices)
@@ -269,18 +269,11 @@ def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
     return ReadContent(tuple(grids), page_text(root, page.elements, page.title), () if page.grids else notices)
 
 
-def _notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
-    if encoding.fault is None:
-        return ()
-    message = f"byte {encoding.fault} does not fit the encoding; the page was read as {encoding.codec}"
-    return (Notice("encoding", message, file.relative),)
-
-
 def _encoding(file: TableFile, content: bytes) -> Encoding:
-    """The encoding the page names, where it fits, else what the bytes look like."""
+    """The encoding that is given, else the one the page names, where it fits, else what the bytes look like."""
     declared = _CHARSET.search(content[:4096])
     marked = content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if declared is not None and not marked:
+    if file.encoding is None and declared is not None and not marked:
         name = declared[1].decode("ascii", "replace")
         try:
             codec = codecs.lookup(name).name

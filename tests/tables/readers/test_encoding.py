@@ -44,6 +44,14 @@ def test_the_fault_is_the_first_byte_that_does_not_fit(text: str, at: int) -> No
         ("é".encode("cp1252"), "cp1252"),
         ("name,größe\n".encode("utf-16-le"), "utf-16-le"),
         ("name,größe\n".encode("utf-16-be"), "utf-16-be"),
+        ("Größe;São Tomé;Ærø;ñandú;5 µm".encode("cp1252"), "cp1252"),
+        ("Łódź;Gdańsk;Kraków".encode("cp1250"), "cp1250"),
+        ("Nüfus;Çankırı;Şanlıurfa".encode("cp1254"), "cp1254"),
+        ("Klaipėda;Šiauliai;skaičių".encode("cp1257"), "cp1257"),
+        ("Москва;Население;Казань".encode("cp1251"), "cp1251"),
+        ("Αθήνα;Πληθυσμός;Πάτρα".encode("cp1253"), "cp1253"),
+        ("市名,人口\n札幌市,1973395\n".encode("shift_jis"), "shift_jis"),
+        ("城市,人口\n台北市,2602418\n".encode("big5"), "big5"),
         ("éüß".encode() + b"\xff", "utf-8"),
     ],
 )
@@ -56,3 +64,18 @@ def test_binary_content_is_described() -> None:
     assert describe_content(b"hello") is None
     with pytest.raises(BinaryContentError, match="gzip"):
         detect_encoding([b"\x1f\x8b\x08\0\0"])
+
+
+@pytest.mark.parametrize("codec", ["cp1251", "koi8-r", "shift_jis", "utf-16-le", "utf-8-sig"])
+def test_a_given_encoding_holds_whatever_the_bytes_look_like(codec: str) -> None:
+    text = "тест, abc"
+    content = text.encode(codec)
+    found = detect_encoding([content[:3], content[3:]], codec)
+    assert (found.codec, found.fault) == (codec, None)
+    assert content.decode(found.codec, found.errors) == text
+
+
+def test_bytes_that_a_given_encoding_does_not_have_are_replaced() -> None:
+    found = detect_encoding([b"a,\x81\n"], "cp1252")
+    assert (found.codec, found.fault) == ("cp1252", 2)
+    assert b"a,\x81\n".decode(found.codec, found.errors) == "a,\ufffd\n"
