@@ -238,6 +238,8 @@ _ENDS_FOR_ALL = re.compile(
 )
 """How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
 _LONGEST_CAPTION = 60
+_MOST_BEHIND = 3
+"""Words that may stand behind a unit and say of what it is: "thousand tonnes carbon equivalent"."""
 _FOR_ALL = re.compile(r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 
@@ -245,8 +247,13 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
     """The unit, other than money and percent, that a text gives for the whole table: "Output in GWh".
 
     It stands alone, in brackets or behind "in" at the end of a title row, the caption, title or a heading,
-    or makes the whole corner; or it ends the text right above the table.
+    makes the whole corner or a line below a title; or it ends the text right above the table.
     """
+    titles = list(titles)
+    for line in titles[1:]:
+        alone = _unit_alone(line.strip(" ()[]"), titles[0]) if may_name_unit(line) else None
+        if alone is not None and is_other_unit(alone):
+            return alone, "corner"
     sources = (
         *((text, "corner") for text in titles),
         (context.caption, "caption"),
@@ -271,6 +278,16 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
     above = context.before or context.paragraphs
     found = _unit_at_end(above[-1][-300:]) if above else None
     return (found, "text before") if found else None
+
+
+def _unit_alone(line: str, name: str) -> UnitPhrase | None:
+    """The unit of a line that is nothing else, or a scale and a unit with what is measured behind them."""
+    words = line.split()
+    for count in range(len(words), max(len(words) - _MOST_BEHIND, 1) - 1, -1):
+        phrase = parse_unit_phrase(" ".join(words[:count]), name)
+        if phrase is not None:
+            return phrase if count == len(words) or (phrase.scale and phrase.unit) else None
+    return None
 
 
 def _unit_at_end(text: str) -> UnitPhrase | None:

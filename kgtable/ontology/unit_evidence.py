@@ -148,7 +148,10 @@ class UnitColumn:
 
 
 def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
-    """The columns that give units of each row's numbers, by their names and their cells."""
+    """The columns that give units of each row's numbers, by their names and their cells.
+
+    Where the numbers of a row are of periods, so does a column that names the measure with its unit in brackets.
+    """
     structure = table.structure
     candidates = [
         column.index
@@ -157,7 +160,8 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
         and column.path
         and _UNIT_COLUMN.fullmatch(without_marks(column.path[-1]).strip())
     ]
-    if not candidates:
+    dated = frozenset(c.index for c in table.columns if c.index != structure.label_column and is_temporal(c.path))
+    if not candidates and not dated:
         return ()
     found: list[UnitColumn] = []
     rows = [
@@ -183,7 +187,19 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
                     frozenset(column for column in covered if not _MONEY_NAME.search(names[column])),
                 )
             )
+    for column in table.columns if dated and not found else ():
+        if column.index not in dated and column.index != structure.label_column:
+            texts = [row[column.index].strip() for row in rows if column.index < len(row)]
+            texts = [text for text in dict.fromkeys(texts) if text.endswith(")")]
+            if texts and sum(_names_unit(text) for text in texts) * 2 > len(texts):
+                found.append(UnitColumn(column.index, dated, dated))
     return tuple(found)
+
+
+def _names_unit(text: str) -> bool:
+    """Whether the name of a measure ends with its unit in brackets: "GDP (current US$)"."""
+    clue = read_clue(text, "row")
+    return clue is not None and clue.phrase.unit is not None
 
 
 def _are_members(name: str, other: str) -> bool:
@@ -327,6 +343,8 @@ class TableClues:
             stated = decided, MAPPING
         self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")
+        if self.unit is not None and self.scale is None and self.unit.scale is not None:
+            self.scale = StatedUnit(self.unit, self.unit_from)
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
         self.unit_columns = find_unit_columns(table)
         named = (context.caption, context.title, *context.heading, structure.corner, *titles)
@@ -382,7 +400,8 @@ class TableClues:
         if text not in self._units_of_rows:
             if len(self._units_of_rows) > LOOKED_AT:
                 self._units_of_rows.clear()
-            self._units_of_rows[text] = read_unit_cell(text)
+            clue = read_unit_cell(text)
+            self._units_of_rows[text] = self.of_row(text) if clue is None and text.endswith(")") else clue
         return self._units_of_rows[text]
 
     def unit_of_columns(self, column: int, units: Sequence[Clue | None]) -> Clue | None:

@@ -12,10 +12,12 @@ from kgtable.ontology.stated_units import (
     table_statements,
 )
 from kgtable.ontology.unit_evidence import TableClues, read_clue
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Context
 from kgtable.values.measures import Measure
 from kgtable.values.units import units
 from tests.ontology.support import table
+from tests.tables.layout.grids import grid
 
 
 def test_a_row_of_the_number_1000_has_no_thousands() -> None:
@@ -225,3 +227,26 @@ def test_amounts_that_cells_repeat(text: str, cells: tuple[str, ...], found: int
 )
 def test_any_amounts_and_cells_give_a_scale_or_none(amounts: list[str], cells: list[str]) -> None:
     assert scale(" and ".join(amounts), *cells) in {None, 0, 3, 6, 9}
+
+
+@pytest.mark.parametrize(
+    ("line", "unit", "scale"),
+    [
+        ("thousand tonnes", "TONNE", 3),
+        ("million tonnes of carbon", "TONNE", 6),
+        ("tonnes of carbon", None, None),
+        ("by the tonne", None, None),
+    ],
+)
+def test_a_line_below_the_title_that_is_only_a_unit(line: str, unit: str | None, scale: int | None) -> None:
+    clues = TableClues(make_table(grid(f"Output of mills||\n{line}||\nMill|2000|2001\nAder|2666|2274\nBode|2927|2744")))
+    assert (clues.unit and clues.unit.unit) == unit
+    assert (clues.scale and clues.scale.phrase.scale) == scale
+
+
+def test_the_measure_of_a_row_of_years_names_its_unit() -> None:
+    rows = "Country|Indicator|2019|2020\nAruba|GDP (current US$)|33100|24966\nOman|People, total|106|107"
+    found = make_table(grid(rows))
+    clues = TableClues(found)
+    units = [clues.unit_of_columns(2, clues.of_unit_columns(row)) for row in found.grid.head[1:]]
+    assert [clue and clue.phrase.unit for clue in units] == ["CCY_USD", None]

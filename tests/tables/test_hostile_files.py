@@ -196,7 +196,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     "xml-named-xls": (
         "b.xls",
         '<?xml version="1.0"?><Workbook/>',
-        Refused(UnreadableTableError, "no workbook"),
+        Refused(UnreadableTableError, "not a workbook"),
     ),
     "ods-with-endless-repeats": (
         "b.ods",

@@ -66,6 +66,7 @@ def test_a_table_far_down_its_sheet_is_read_all_the_same() -> None:
         "Title||\n||\nItem|2021|2022\nSchool|420|455",
         "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nSource: us||\nStand: May||",
         "Name|Town\nAda|Ems\nBob|Inn\n|\nCy|Ems\nDee|Inn",
+        "From|Us|||\n||||\nOf|May|||\n||||\nItem|Code|2021|2022|2023\nSchool|A|420|455|5\nRoads|B|310|265|7",
     ],
 )
 def test_sections_notes_and_gaps_are_no_tables(text: str) -> None:

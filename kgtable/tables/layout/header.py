@@ -108,8 +108,9 @@ def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
     block = _metadata_block(rows)
     if block:
         return block
+    first = _preamble(rows, grid.width)
     wide = {(area.top, area.left) for area in grid.merged if area.right - area.left + 1 >= grid.width}
-    for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
+    for index, row in enumerate(rows[first:MOST_TITLE_ROWS], first):
         columns = filled(row)
         if not columns or (index, columns[0]) in wide:
             continue
@@ -120,7 +121,7 @@ def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
         is_heading = is_unit(row[0]) or (is_period(row[0]) and not names_something(row[0]))
         if is_heading and beneath and beneath != [0]:
             return index
-    return 0
+    return first
 
 
 def _metadata_block(rows: Sequence[Row]) -> int:
@@ -132,6 +133,27 @@ def _metadata_block(rows: Sequence[Row]) -> int:
             if table > 2 and max(sizes[:index]) * 2 < table and sizes[index + 1] * 2 >= table:
                 return index + 1
     return 0
+
+
+NARROW = 2
+"""Cells that a title, a link, a number of the table or a pair of name and value take up."""
+
+
+def _preamble(rows: Sequence[Row], width: int) -> int:
+    """The rows above a wide table that hold few cells each and end with a blank row or a unit of its own.
+
+    A header's upper row that names few columns stands right above the next one instead.
+    """
+    if width <= 2 * NARROW:
+        return 0
+    end = 0
+    for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
+        columns = filled(row)
+        if len(columns) > NARROW:
+            break
+        if not columns or (len(columns) == 1 and columns != [0] and is_money_or_scale(row[columns[0]])):
+            end = index + 1
+    return end if end and filled(rows[0]) else 0
 
 
 def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
@@ -237,6 +259,8 @@ def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Prof
         return False
     if body or not header:
         return False
+    if index + 1 < len(rows) and len(filled(rows[index + 1])) > 1 and is_unit_row(rows[index + 1]):
+        return True
     open_corner = all(blank(above[0]) for above in rows[first:index] if above)
     if blank(row[0]) or look(row[0]) is Look.UNIT:
         only_above_numbers = all(column in profile.numeric for column in columns if column)

@@ -155,6 +155,8 @@ def _begins_table(block: _Block, above: Sequence[_Block]) -> bool | None:
     first = block.rows[wide[0]]
     if len(wide) < 2 or sum(len(part.wide) for part in above) < 2:
         return False
+    if all(len(part.rows) == 1 and len(filled(part.rows[0])) * 2 < len(filled(first)) for part in above):
+        return False  # pairs of name and value, each set apart
     header_above = next(part.rows[part.wide[0]] for part in above if part.wide)
     if _stripped(first) == _stripped(header_above):
         return True

@@ -162,7 +162,7 @@ def _read_text(file: TableFile, limits: ReadLimits) -> list[Grid]:
         grids = read_html(file, limits)
     elif start.startswith(b"<?xml") or b"\0" in content:
         hint = "Save it again as .xlsx or .csv."
-        raise UnreadableTableError("the content is no workbook.", path=file.relative, hint=hint)
+        raise UnreadableTableError("the content is not a workbook.", path=file.relative, hint=hint)
     else:
         grids = [read_delimited_bytes(content, file)]
     notice = Notice("kind", f"the file is {kind} under a workbook's name", file.relative)

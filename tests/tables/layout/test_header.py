@@ -183,3 +183,23 @@ def test_a_period_spans_through_lower_spans() -> None:
     )
     assert found[4] == ("Years ended July 31,", "2018", "Share")
     assert found[6] == ("Change", "Share")
+
+
+def test_few_cells_above_a_unit_of_their_own_are_titles() -> None:
+    top = "3|Boats by harbour|||||\n||||||thousands\n|All|||By size||\n|Now|Then||Small|Middle|Large\n"
+    found = structure(f"{top}Inley|12.5|11.0||4.1|4.2|4.2\nOban|9.5|8.0||3.1|3.2|3.2")
+    assert found.titles == (0, 1)
+    assert found.header == (2, 3)
+
+
+def test_titles_go_on_below_a_blank_row() -> None:
+    top = "Example 1|||||\n|||||\nA couple without children|||||\nPaid by wage|||||\nGross|Old|New|Old|New|Gain\n"
+    found = structure(f"{top}100|1|2|3|4|1\n200|2|3|4|5|2")
+    assert found.header == (4,)
+
+
+def test_a_row_above_the_units_is_of_the_header() -> None:
+    top = "Gross|Levy||Gain|Gain\nincome|old|new|in all|in part\n|||(a year)|(a week)\n€|€|€|€|€\n"
+    found = structure(f"{top}17500|435.8|0|435.8|8.3\n25000|734.2|499.2|741.2|14.2\n30000|934.2|699.2|741.2|14.2")
+    assert found.header == (0, 1, 2, 3)
+    assert found.unit_rows == {3}
