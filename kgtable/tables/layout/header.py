@@ -179,7 +179,7 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
     votes = (profile.votes(row), shape_votes(row, rows[first + 1 :], profile))
     header, body = (sum(vote) for vote in zip(*votes, strict=True))
     if header >= body:
-        return True
+        return bool(header) or not _repeats(row, rows[first + 1 :], profile)
     if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):
         return True
     if header and _is_numbering(row):
@@ -190,6 +190,20 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
     if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
         return header + series >= body - series
     return False
+
+
+FEWEST_REPEATED = 4
+"""Rows for each different text of a column from which its texts are answers or codes."""
+
+
+def _repeats(row: Row, below: Sequence[Row], profile: Profile) -> bool:
+    """Whether all texts of a row are among the few that their columns hold again and again: NO above YES and NO."""
+    columns = [column for column in filled(row) if column not in profile.numeric]
+    for column in columns:
+        texts = [line[column].strip() for line in below if column < len(line) and not blank(line[column])]
+        if row[column].strip() not in texts or len(set(texts)) * FEWEST_REPEATED > len(texts):
+            return False
+    return bool(columns)
 
 
 def _has_years_with_units(row: Row, below: Sequence[Row], profile: Profile) -> bool:
@@ -249,7 +263,7 @@ def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Prof
     """Whether a row below the first header row is one more of them."""
     row = rows[index]
     columns = filled(row)
-    if not columns:
+    if not columns or _repeats(row, rows[index + 1 :], profile):
         return False
     header, body = profile.votes(("", *row[1:]))
     if is_unit_row(row):

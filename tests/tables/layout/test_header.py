@@ -203,3 +203,10 @@ def test_a_row_above_the_units_is_of_the_header() -> None:
     found = structure(f"{top}17500|435.8|0|435.8|8.3\n25000|734.2|499.2|741.2|14.2\n30000|934.2|699.2|741.2|14.2")
     assert found.header == (0, 1, 2, 3)
     assert found.unit_rows == {3}
+
+
+def test_a_row_of_answers_is_a_row_of_the_body() -> None:
+    rows = "\n".join(["NO|NO", "YES|NO", "NO|YES"] * 4)
+    assert structure(rows).header == ()
+    assert structure(f"Paid|Sent\n{rows}").header == (0,)
+    assert structure("\n".join(["Name|Town", "Ada|Ems", "Bob|Inn", "Name|Town", "Cy|Ems"])).header == (0,)
