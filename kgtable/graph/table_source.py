@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -58,6 +57,8 @@ _Item = TypeVar("_Item")
 _Subject = tuple[str, str]
 """The named graph of a table as SPARQL writes it, and the IRI of a row or cell in it."""
 _Said = dict[str, ObjectTerm]
+_Contained = Mapping[str, Mapping[int, tuple[int, ...]]]
+CONTAINS_ROW = f"{KGT}containsRow"
 
 
 def read_table(store: TripleStore, id: str, names: Namespaces) -> Table:
@@ -91,15 +92,15 @@ class TableReader:
         self._frames: OrderedDict[str, TableFrame] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
         self._lock = threading.RLock()
+        self._known_contained: _Contained | None = None
 
-    @cached_property
-    def _contained(self) -> Mapping[str, Mapping[int, tuple[int, ...]]]:
+    @property
+    def _contained(self) -> _Contained:
         """The rows that contain others as another table tells, by table, with their members."""
-        found: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for row, member in self._solutions(read_shipped("queries/contained-rows.rq")):
-            table, _, number = row.value.rpartition("/row/")
-            found[table][int(number)].append(int(member.value.rpartition("/")[2]))
-        return {table: {row: tuple(sorted(found[table][row])) for row in sorted(found[table])} for table in found}
+        if self._known_contained is None:
+            found = self._solutions(read_shipped("queries/contained-rows.rq"))
+            self._known_contained = _contained_rows((row["row"], row["member"]) for row in found)
+        return self._known_contained
 
     def _with_contained(self, frame: TableFrame) -> TableFrame:
         """The table with the rows among its totals that contain others as another table tells."""
@@ -253,8 +254,7 @@ class TableReader:
 
     def _parts_of(self, id: str, rows: Iterable[int]) -> TableStatements:
         """What a table's graph says of what surrounds the body, and of these rows of it, page by page."""
-        frames = with_values(read_shipped("queries/frames.rq"), [(self._graph(id),)])
-        triples = [triple for _, triple in self._triples(frames)]
+        triples = [triple for _, triple in self._framed([(self._graph(id),)])]
         known = {triple.subject.value for triple in triples if isinstance(triple.subject, ox.NamedNode)}
         iris = ((self._graph(id), self.names.row_iri(id, row)) for row in rows)
         for part in _parts(subject for subject in iris if subject[1] not in known):
@@ -299,10 +299,22 @@ class TableReader:
         for part in _parts(ids, _KEPT):
             graphs = ((self._graph(id),) for id in part)
             triples: dict[str, list[ox.Triple]] = defaultdict(list)
-            for table, triple in self._triples(with_values(read_shipped("queries/frames.rq"), graphs)):
+            for table, triple in self._framed(graphs):
                 triples[table].append(triple)
             found |= {id: self._frame(id, triples.get(self.names.table_iri(id), ())) for id in part}
         return found
+
+    def _framed(self, graphs: Iterable[tuple[str]]) -> list[tuple[str, ox.Triple]]:
+        """What surrounds the bodies of some tables; the same query tells which rows contain others."""
+        framed, contained = [], []
+        for table, triple in self._triples(with_values(read_shipped("queries/frames.rq"), graphs)):
+            if triple.predicate.value == CONTAINS_ROW:
+                contained.append((triple.subject, triple.object))
+            else:
+                framed.append((table, triple))
+        if self._known_contained is None:
+            self._known_contained = _contained_rows(contained)
+        return framed
 
     def _frame(self, id: str, triples: Iterable[ox.Triple]) -> TableFrame:
         frame = TableStatements(id, self.names, triples).frame()
@@ -401,6 +413,14 @@ class TableReader:
         for solution in self._solutions(query):
             by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
         return said
+
+
+def _contained_rows(pairs: Iterable[tuple[Any, Any]]) -> _Contained:
+    found: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, member in pairs:
+        table, _, number = row.value.rpartition("/row/")
+        found[table][int(number)].append(int(member.value.rpartition("/")[2]))
+    return {table: {row: tuple(sorted(rows[row])) for row in sorted(rows)} for table, rows in found.items()}
 
 
 def _cells_of(table: DecodedTable) -> int:

@@ -104,4 +104,4 @@ def test_a_models_context_is_read_in_a_few_queries(
     evidence = Evidence(kg.retrieve("How many moons does Saturn have?", 1_000), kg.reader)
     context = make_context(evidence, presentation(name), 6_000)
     assert len({unit.table for unit in context.shown}) > 3
-    assert len(asked) <= 4  # one of them, once for an open graph, for rows that contain others
+    assert len(asked) <= 3
