@@ -32,8 +32,10 @@ class BoundedLines(io.BufferedIOBase):
 
     def read1(self, size: int = -1) -> bytes:
         """At most `size` bytes of what comes next, empty at the end."""
+        taken = select.poll()  # `select.select` refuses descriptors above 1,023
+        taken.register(self._results, select.POLLOUT)
         while True:
-            select.select([], [self._results], [])
+            taken.poll()
             content = os.read(self._source, CHUNK if size < 0 else min(size, CHUNK))
             kept = self._kept(content)
             if kept or not content:

@@ -39,6 +39,22 @@ def test_a_line_keeps_what_the_bound_lets_pass(sizes: int, capsys: pytest.Captur
     assert capsys.readouterr().err == "A message of more than 9 bytes was passed over.\n" * 3
 
 
+def test_descriptors_of_a_process_with_many_open_files_are_read() -> None:
+    resource = pytest.importorskip("resource", reason="no limits on open files here")
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2_048:
+        pytest.skip("this process may not open that many files")
+    with open(os.devnull, "wb") as results:
+        many = [os.dup(results.fileno()) for _ in range(1_100)]
+        try:
+            source, sink = os.pipe()
+            with io.FileIO(source) as read, io.FileIO(sink, "w") as written:
+                written.write(b"a line\n")
+                assert BoundedLines(read.fileno(), many[-1], 100).read1() == b"a line\n"
+        finally:
+            for descriptor in many:
+                os.close(descriptor)
+
+
 @contextmanager
 def client(graph: Path) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
     """A server that was greeted, with the ends that its client writes to and reads from."""
