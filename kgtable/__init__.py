@@ -52,7 +52,7 @@ from kgtable.resources import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import annotate, build, connect, convert, open, validate, write_hypergraph
+    from kgtable.api import annotate, build, connect, convert, decide, open, validate, write_hypergraph
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(
-        ("annotate", "build", "connect", "convert", "open", "validate", "write_hypergraph"),
+        ("annotate", "build", "connect", "convert", "decide", "open", "validate", "write_hypergraph"),
         "kgtable.api",
     ),
     "KnowledgeGraph": "kgtable.knowledge_graph",
@@ -127,6 +127,7 @@ __all__ = [
     "build",
     "connect",
     "convert",
+    "decide",
     "open",
     "serve",
     "validate",

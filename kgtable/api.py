@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -163,23 +163,52 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
     `MappingError`, leaves of `LLMError` where the model fails (what it proposed before is kept), `StorageError`.
     """
     check_arguments("annotate", {"directory": directory, "dry_run": dry_run})
-    from kgtable.building.catalogue import Catalogue
-    from kgtable.index.graph_index import read_about
     from kgtable.index.inferred.model_proposals import propose_about_tables
-    from kgtable.tables.discovery import Walk, assign_ids
 
     place = GraphDirectory(directory)
-    current = place.current()
-    embedding = str(read_about(current.index_path)["asked"])
-    records = list(Catalogue.load(current.catalogue_path).files.values())
+    place.current()
     report = propose_about_tables(place, *_model(model, dry_run))
     if not dry_run:
-        files = assign_ids((Path(record.location), record.path) for record in records)
-        known = tuple(replace(file, id=record.id) for file, record in zip(files, records, strict=True))
-        _built(Walk(known), directory, embedding)
+        _built_again(place)
     if report.failure is not None:
         raise report.failure
     return report
+
+
+def decide(directory: PathLike, table: str, decisions: Mapping[str, str]) -> KnowledgeGraph:
+    """Decide how a table of the graph in `directory` is read, bring the graph up to date with it, and open it.
+
+    `KnowledgeGraph.preview` shows what a decision changes without deciding it. What is decided stands in the mapping.
+
+    Args:
+        table: the id of a table, or of a sheet that holds several.
+        decisions: names → texts as in the mapping's sheet ``tables``: ``header rows`` (``1-2``), ``label column``,
+            ``skip rows``, ``note rows``, ``title``, ``unit``, ``scale``, ``encoding``, ``tables begin at``. Rows count
+            from 1; an empty text takes a decision back.
+
+    Raises `MappingError` for a decision that makes no sense, `GraphNotFoundError`, `GraphLockedError`, `TableError`,
+    `UsageError` where the table's file is gone, `StorageError`.
+    """
+    check_arguments("decide", {"directory": directory, "table": table})
+    from kgtable.ontology.mapping import UserMapping
+
+    with KnowledgeGraph(directory) as graph:
+        graph.preview(table, decisions)
+    built = _built_again(GraphDirectory(directory), mapping=UserMapping.about(table, decisions))
+    return KnowledgeGraph(directory, built)
+
+
+def _built_again(place: GraphDirectory, **options: Any) -> BuildReport:
+    """Bring a graph up to date with the files that it was built from."""
+    from kgtable.building.catalogue import Catalogue
+    from kgtable.index.graph_index import read_about
+    from kgtable.tables.discovery import Walk, assign_ids
+
+    current = place.current()
+    records = list(Catalogue.load(current.catalogue_path).files.values())
+    files = assign_ids((Path(record.location), record.path) for record in records)
+    known = tuple(replace(file, id=record.id) for file, record in zip(files, records, strict=True))
+    return _built(Walk(known), place.path, str(read_about(current.index_path)["asked"]), **options)
 
 
 def _model(model: str | LLM | None, dry_run: bool) -> tuple[str, LLM | None]:

@@ -314,6 +314,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "trace": _PATH,
     "tables": ArgumentRule((list, tuple), "a list of table ids"),
     "bindings": _TABLE,
+    "decisions": _TABLE,
     "prices": _TABLE,
     **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),
     **dict.fromkeys(("temperature", "timeout"), _NUMBER),

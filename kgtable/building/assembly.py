@@ -184,7 +184,7 @@ def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecor
 def _is_same(record: FileRecord, file: TableFile, digest: str, settings: ConversionOptions) -> bool:
     if (record.id, record.digest) != (file.id, digest):
         return False
-    return record.settings == settings.key((fact for table in record.tables for fact in table.facts), file.encoding)
+    return record.settings == settings.key((fact for table in record.tables for fact in table.facts), file)
 
 
 class GenerationContent:

@@ -79,12 +79,13 @@ class ConversionOptions:
     encoding: str | None = None
 
     def told(self, file: TableFile) -> TableFile:
-        """The file with its encoding, where the mapping or the `encoding` of all files gives one."""
-        decided = {} if self.mapping is None else self.mapping.about_table(file.id)
-        return replace(file, encoding=decided.get("encoding", self.encoding))
+        """The file with what the mapping decides about reading it: its encoding, else that of all files, and splits."""
+        mapping = self.mapping or UserMapping()
+        encoding = mapping.about_table(file.id).get("encoding", self.encoding)
+        return replace(file, encoding=encoding, splits=mapping.splits(file.id))
 
-    def key(self, facts: Iterable[ColumnFact], encoding: str | None = None) -> str:
-        """A hash of all that decides how columns of these names, in a file of this encoding, are converted."""
+    def key(self, facts: Iterable[ColumnFact], file: TableFile | None = None) -> str:
+        """A hash of all that decides how columns of these names, in a file as `told` gives it, are converted."""
         names: dict[str, list[str]] = {}
         for fact in facts:
             names.setdefault(fact.table, []).append(fact.name)
@@ -93,7 +94,8 @@ class ConversionOptions:
         # More time makes no other text of a file, but may make one of a file that could not be read.
         timeless = replace(self.limits, max_seconds=0, base_seconds=0, max_page_seconds=0)
         limits = repr(timeless if names else self.limits)
-        text = json.dumps([conversion_version(), self.names.base, limits, decisions, encoding])
+        told = (self.encoding, ()) if file is None else (file.encoding, file.splits)
+        text = json.dumps([conversion_version(), self.names.base, limits, decisions, told])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -347,7 +349,7 @@ def write_job(
             file.relative,
             file.id,
             digest,
-            settings.key(facts, file.encoding),
+            settings.key(facts, file),
             str(file.path),
             tuple(tables),
             error,

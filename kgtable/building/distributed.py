@@ -105,7 +105,7 @@ def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
     share = [job.share.part, job.share.parts]
     mapping = settings.mapping
     decisions = None if mapping is None else [mapping.to_json(), {k: dict(v) for k, v in mapping.tables.items()}]
-    decided = [settings.key((), settings.encoding), settings.format.value, decisions]
+    decided = [settings.key(()), settings.format.value, decisions]
     text = json.dumps([files, share, decided, job.contents is not None, sorted(job.barred)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 

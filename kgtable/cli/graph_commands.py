@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import signal
@@ -240,13 +241,18 @@ def validate(context: click.Context, path: Path | None, kg: Path | None, as_json
 
 
 @click.command(cls=Command)
+@click.argument("table", required=False)
 @kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relations", is_flag=True, help="Show which tables can be joined or are parts of one.")
 @click.option("--columns", is_flag=True, help="Show the role, measure kind and units of each column, and why.")
-def info(kg: Path, as_json: bool, relations: bool, columns: bool) -> None:
-    """Show what a graph holds: counts, units and its tables."""
+def info(table: str | None, kg: Path, as_json: bool, relations: bool, columns: bool) -> None:
+    """Show what a graph holds, or how a TABLE is read."""
     with kgtable.open(kg) as graph:
+        if table is not None:
+            seen = graph.preview(table)
+            say(json.dumps(seen, ensure_ascii=False, indent=1) if as_json else "\n".join(_preview_lines(seen)))
+            return
         facts = graph.info(relations=relations, columns=columns)
         if relations and not as_json:
             _say_relations(graph.relations)
@@ -255,9 +261,9 @@ def info(kg: Path, as_json: bool, relations: bool, columns: bool) -> None:
         say(json.dumps(facts, ensure_ascii=False, indent=1))
         return
     if columns:
-        for table in facts["table_list"]:
-            say(f"{table['id']}:")
-            for column in table["column_list"]:
+        for one in facts["table_list"]:
+            say(f"{one['id']}:")
+            for column in one["column_list"]:
                 say(f"  {_meant(column)}")
         return
     texts = _OF_DOCUMENTS if facts.get("documents") else ()
@@ -277,8 +283,8 @@ def info(kg: Path, as_json: bool, relations: bool, columns: bool) -> None:
         say(f"not read: {error}")
     for notice in facts.get("notices", ()):
         say(f"note: {notice}")
-    for table in facts["table_list"][:MOST_TABLES]:
-        say(f"table {_described(table)}")
+    for one in facts["table_list"][:MOST_TABLES]:
+        say(f"table {_described(one)}")
     if len(facts["table_list"]) > MOST_TABLES:
         say(f"… and {len(facts['table_list']) - MOST_TABLES:,} more tables; --json lists them all")
 
@@ -298,6 +304,53 @@ def _say_relations(relations: TableRelations) -> None:
         say(f"… and {more:,} more relations; --json lists them all")
     if not relations:
         say("no tables are related")
+
+
+@click.command(cls=Command)
+@click.argument("table")
+@click.argument("decisions", nargs=-1, required=True, metavar="NAME=TEXT...")
+@kg_option
+@click.option("--apply", "is_applied", is_flag=True, help="Decide it, and bring the graph up to date.")
+def decide(table: str, decisions: tuple[str, ...], kg: Path, is_applied: bool) -> None:
+    """Show or make a decision about how a TABLE is read.
+
+    The lines that the decision changes are printed; with --apply the graph is brought up to date with it. NAME is a
+    column of the mapping's sheet "tables": "header rows", "label column", "skip rows", "note rows", title, unit, scale,
+    encoding, "tables begin at". Rows count from 1. An empty TEXT takes a decision back.
+    """
+    decided = {name.strip(): text for name, _, text in (one.partition("=") for one in decisions)}
+    with kgtable.open(kg) as graph:
+        before, after = (_preview_lines(graph.preview(table, asked)) for asked in (None, decided))
+    changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
+    say("\n".join(changed) if changed else "Nothing changes.")
+    if is_applied:
+        with kgtable.decide(kg, table, decided) as graph:
+            assert graph.built is not None
+            changes = graph.built.changes
+            note(
+                f"{kg}: {len(changes.added) + len(changes.changed):,} tables read anew, {len(changes.removed):,} gone."
+            )
+    else:
+        note("This is a preview: --apply decides it.")
+
+
+def _preview_lines(preview: dict[str, Any]) -> list[str]:
+    """What was found of each table: header rows, label column, columns with units, first rows with their kinds."""
+    lines: list[str] = []
+    for table in preview["tables"]:
+        title = harmless_text(table["title"])
+        lines.append(table["id"] if title == table["id"] else f"{table['id']}: {title}")
+        lines.append(f"  header rows: {table['header_rows']}; label column: {table['label_column']}")
+        for column in table["columns"]:
+            units = ", ".join(unit["label"] or unit["name"] for unit in column["units"])
+            scales = ", ".join(scale for scale in column["scales"] if scale != "none")
+            read = [column["kind"], column["meaning"], units, scales and f"scale {scales}"]
+            lines.append(f"  column {column['letters']} {column['name']}: {'; '.join(filter(None, read))}")
+        for row in table["head"]:
+            cells = " | ".join(harmless_text(" ".join(cell.split())) for cell in row["cells"])
+            lines.append(f"  row {row['row']} ({row['kind']}): {cells}")
+        lines += [f"  note: {text}" for text in table["notes"]]
+    return lines
 
 
 def _meant(column: dict[str, Any]) -> str:
@@ -465,4 +518,4 @@ def _send_text(make: Callable[[], str], sending: int) -> None:
         os._exit(code)
 
 
-COMMANDS = (convert, build, sparql, export, validate, info, hypergraph, connect, push, names)
+COMMANDS = (convert, build, sparql, export, validate, info, decide, hypergraph, connect, decide, push, names)

@@ -19,6 +19,7 @@ MODULES = {
     "build": "graph_commands",
     "connect": "graph_commands",
     "convert": "graph_commands",
+    "decide": "graph_commands",
     "demo": "demo",
     "eval": "eval_commands",
     "export": "graph_commands",

@@ -19,8 +19,10 @@ from kgtable.ontology.mapping_rows import (
     KIND,
     ROLE,
     SCALES,
+    SPLIT,
     TABLE,
     TABLE_EDITABLE,
+    TABLE_PARSERS,
     VARIANT,
     checked,
     is_table_file,
@@ -89,6 +91,22 @@ class UserMapping:
             places,
         )
 
+    @classmethod
+    def about(cls, table: str, decisions: Mapping[str, str]) -> UserMapping:
+        """Decisions about one table, by columns of the mapping's sheet ``tables``; an empty text takes one back.
+
+        Raises `MappingError` for another name, and for a text that makes no sense.
+        """
+        for name in decisions:
+            if name not in TABLE_PARSERS:
+                near = difflib.get_close_matches(name, TABLE_PARSERS, n=1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"Use one of: {', '.join(TABLE_PARSERS)}."
+                raise MappingError(f"{name!r} is not what can be decided about a table.", hint=hint)
+        place = f"the decision about {table!r}"
+        texts = {name: text.strip() for name, text in decisions.items()}
+        values = {name: text and TABLE_PARSERS[name](text, f"{place}, {name!r}") for name, text in texts.items()}
+        return cls({}, {table: values}, {table: place})
+
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[tuple[str, ...], ColumnMapping]]]:
         found: dict[str, list[tuple[tuple[str, ...], ColumnMapping]]] = {}
@@ -137,6 +155,14 @@ class UserMapping:
             row_indexes(decided.get("note rows", "")),
         )
 
+    def splits(self, file_id: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The 0-based rows that begin tables in the sheets of a file, by patterns of ids; the last that fits holds."""
+        return tuple(
+            (pattern, row_indexes(decided[SPLIT]))
+            for pattern, decided in sorted(self.tables.items(), key=lambda item: (len(item[0]), item[0]))
+            if SPLIT in decided and (pattern.startswith(f"{file_id}#") or fnmatchcase(file_id, pattern.split("#")[0]))
+        )
+
     def stated_unit(self, table_id: str) -> tuple[str | None, int | None]:
         """The unit and the power of ten that are decided for a whole table, each None where it is left open."""
         decided = self.about_table(table_id)
@@ -154,6 +180,7 @@ class UserMapping:
     def unmatched(self, names: Iterable[str], tables: Iterable[str]) -> tuple[str, ...]:
         """A message for each column name and each table of the mapping that does not exist."""
         names, tables = sorted(set(names)), sorted(set(tables))
+        sheets = {id.rpartition("#")[0] for id in tables if id.rpartition("#")[2].isdigit()}
         messages: list[str] = []
         for name, only_in in sorted(self.edits):
             if name not in names:
@@ -161,7 +188,7 @@ class UserMapping:
             for pattern in filter(None, map(str.strip, only_in.split(";"))):
                 messages += _no_table(pattern, tables)
         for pattern in sorted(self.tables):
-            messages += _no_table(pattern, tables)
+            messages += [] if SPLIT in self.tables[pattern] and pattern in sheets else _no_table(pattern, tables)
         return tuple(dict.fromkeys(messages))
 
     def fingerprint(self, column_names: Iterable[str], table_id: str) -> str:
@@ -178,12 +205,19 @@ class UserMapping:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if any(parts) else ""
 
     def over(self, other: UserMapping) -> UserMapping:
-        """The two mappings merged; decisions of this one take precedence."""
+        """The two mappings merged; decisions of this one take precedence, and an empty one about a table takes back."""
         keys = {**other.edits, **self.edits}
-        patterns = {**other.tables, **self.tables}
+        tables = {
+            pattern: {
+                name: text
+                for name, text in ({**other.tables.get(pattern, {}), **self.tables.get(pattern, {})}).items()
+                if text
+            }
+            for pattern in {**other.tables, **self.tables}
+        }
         return UserMapping(
             {key: {**other.edits.get(key, {}), **self.edits.get(key, {})} for key in keys},
-            {name: {**other.tables.get(name, {}), **self.tables.get(name, {})} for name in patterns},
+            {pattern: decided for pattern, decided in tables.items() if decided},
             {**other.places, **self.places},
             {**other.proposed, **self.proposed},
         )

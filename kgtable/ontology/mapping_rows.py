@@ -43,8 +43,11 @@ FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, EVIDENCE, "units found", 
 WIDTHS: Final = (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40)
 
 TABLE: Final = "table"
+SPLIT: Final = "tables begin at"
+"""The rows of a sheet at which its second and further tables begin; ``none`` for a sheet that is one table."""
+
 TABLE_EDITABLE: Final = (
-    "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale", "encoding"
+    "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale", "encoding", SPLIT
 )  # fmt: skip
 INFERRED_TITLE: Final = "inferred title"
 """The title that is proposed for a table without one; what stands under ``title`` is the user's."""
@@ -165,8 +168,8 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
         sheet.column_dimensions[letter].width = width
     about_tables = book.create_sheet(TABLE_SHEET)
     about_tables.freeze_panes = "A2"
-    for letter in "ABCDEFGHIJ":
-        about_tables.column_dimensions[letter].width = 40 if letter in "AFI" else 16
+    for letter, field in zip("ABCDEFGHIJKL", TABLE_FIELDS, strict=True):
+        about_tables.column_dimensions[letter].width = 40 if field in (TABLE, "title", INFERRED_TITLE) else 16
     for filled, fields, lines in ((sheet, FIELDS, rows), (about_tables, TABLE_FIELDS, tables)):
         header = [WriteOnlyCell(filled, field) for field in fields]
         for cell in header:
@@ -411,6 +414,7 @@ TABLE_PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "unit": parse_unit,
     "scale": parse_scale,
     "encoding": parse_encoding,
+    SPLIT: parse_row_list,
 }
 """The reader of each column of what is decided about tables."""
 

@@ -56,7 +56,8 @@ class TableFile:
 
     `relative` is its path below the folder that was given, with ``/``; `id` the id of its table, or
     the first part of their ids where it holds several; `sidecar` the JSON file that describes it;
-    `encoding` the codec of its text where that is given.
+    `encoding` the codec of its text where that is given; `splits` the rows at which the tables of its sheets begin,
+    as patterns of the ids of sheets with 0-based rows, of which the last that fits holds.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class TableFile:
     id: str
     sidecar: Path | None = None
     encoding: str | None = None
+    splits: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def suffix(self) -> str:

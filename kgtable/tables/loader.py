@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -159,7 +160,8 @@ def _divided(file: TableFile, grids: list[Grid]) -> tuple[list[str], list[Grid]]
     ids: list[str] = []
     tables: list[Grid] = []
     for table_id, grid in zip(_ids(file, grids), grids, strict=True):
-        parts = split_regions(grid) if file.suffix in _DIVIDED else [grid]
+        begins = next((rows for pattern, rows in reversed(file.splits) if fnmatchcase(table_id, pattern)), None)
+        parts = split_regions(grid, begins) if file.suffix in _DIVIDED else [grid]
         ids += [table_id] if len(parts) == 1 else [f"{table_id}#{number}" for number in range(len(parts))]
         tables += parts
     return ids, tables

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,14 +24,15 @@ TABLES = {
 
 
 @pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, kgtable.KnowledgeGraph]:
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgtable.KnowledgeGraph]]:
     folder = tmp_path_factory.mktemp("meaning")
-    found = {}
-    for name, text in TABLES.items():
-        path = Path(folder, f"{name}.csv")
-        path.write_text(text, encoding="utf-8")
-        found[name] = kgtable.build(path, Path(folder, name), embedding="none")
-    return found
+    with ExitStack() as opened:
+        found = {}
+        for name, text in TABLES.items():
+            path = Path(folder, f"{name}.csv")
+            path.write_text(text, encoding="utf-8")
+            found[name] = opened.enter_context(kgtable.build(path, Path(folder, name), embedding="none"))
+        yield found
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
     "connect": ((kgtable.connect,), {}),
     "convert": ((kgtable.convert,), {"output": "out"}),
     "export": ((Graph.export, Graph.rdf), {"output": "out"}),
-    "info": ((Graph.info,), {}),
+    "info": ((Graph.info, Graph.preview), {}),
+    "decide": ((kgtable.decide, Graph.preview), {"is_applied": "directory"}),  # `decide` applies, `preview` shows
     "push": ((Graph.push,), {}),
     "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
     "run": ((Graph.run,), {}),

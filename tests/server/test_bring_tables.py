@@ -243,3 +243,29 @@ def test_tables_are_dropped_corrected_and_asked_about(editable: Running, tmp_pat
         browser.wait(lambda: not browser.all("#brought li"))
     finally:
         browser.close()
+
+
+@pytest.mark.browser
+@browsed
+def test_how_a_table_is_read_is_seen_and_changed_on_its_page(editable: Running) -> None:
+    browser = Browser(editable.url)
+    try:
+        browser.open("/tables/ports")
+        browser.find("#reading summary").click()
+        browser.wait(lambda: browser.all("#reading .preview"))
+        browser.find('[aria-label="Header rows of ports"]').send_keys("none")
+        browser.wait(lambda: not browser.all("#reading tr.header"))
+        browser.find('[aria-label="Header rows of ports"]').clear()
+        browser.find('[aria-label="Title of ports"]').send_keys("Harbours")
+        browser.wait(lambda: "Harbours" in browser.find("#reading h3").text)
+        folder = os.environ.get("KGTABLE_SCREENSHOTS")
+        if folder:
+            browser.driver.save_screenshot(str(Path(folder) / "table-reading.png"))
+        assert violations(browser) == []
+        browser.find("#decide").click()
+        browser.wait(lambda: browser.all("#mapped"))
+        browser.open("/tables/ports")
+        browser.wait(lambda: "Harbours" in browser.find("#heading").text)
+        assert browser.complaints() == []
+    finally:
+        browser.close()

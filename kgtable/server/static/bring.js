@@ -56,7 +56,7 @@ function shown(place, found) {
 
 function decisions(entries) {
   const all = entries.flatMap((entry) => entry.tables.map((table) => table.decisions()));
-  return { columns: all.flatMap((one) => one.columns), tables: all.map((one) => one.table) };
+  return { columns: all.flatMap((one) => one.columns), tables: all.flatMap((one) => one.tables) };
 }
 
 function refresh() {

@@ -11,6 +11,24 @@ const SHOWN_TABLES = 5;
 
 const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
 
+/** Builds the graph with decisions; tells in `output` what became of it, and gives the report. */
+export async function buildWith(decisions, output) {
+  fill(output, busy("Building…"));
+  try {
+    const response = await fetch("/api/build", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ decisions }) });
+    const text = await response.text();
+    const last = text.trim().split("\n\n").pop();
+    const data = JSON.parse(response.ok ? last.slice(last.indexOf("data: ") + 6) : text);
+    if (!response.ok || last.startsWith("event: problem")) throw new Error(data.detail);
+    const changed = data.changed.length + data.added.length;
+    fill(output, h("p", { class: "note", id: "mapped" }, `The graph is up to date: ${changed} ${changed === 1 ? "table" : "tables"} changed.`));
+    return data;
+  } catch (error) {
+    fill(output, failure(error));
+    return null;
+  }
+}
+
 /** The form for one predicate of the ontology. */
 export function mappingEditor(entry) {
   const decided = {};
@@ -33,21 +51,7 @@ export function mappingEditor(entry) {
       if (!rows.length) return fill(output, h("p", { class: "note" }, "Nothing would change."), more);
       fill(output, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What would change" }, h("table", { class: "list" },
         h("thead", {}, h("tr", {}, ["Table", "Column", "Printed", "Now", "Then"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))),
-        more, h("p", { class: "toolbar" }, h("button", { class: "primary", type: "button", onclick: apply }, "Build with this")));
-    } catch (error) {
-      fill(output, failure(error));
-    }
-  }
-
-  async function apply() {
-    fill(output, busy("Building…"));
-    try {
-      const response = await fetch("/api/build", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ decisions: decisions() }) });
-      const text = await response.text();
-      const last = text.trim().split("\n\n").pop();
-      const data = JSON.parse(response.ok ? last.slice(last.indexOf("data: ") + 6) : text);
-      if (!response.ok || last.startsWith("event: problem")) throw new Error(data.detail);
-      fill(output, h("p", { class: "note", id: "mapped" }, `The graph is up to date: ${data.changed.length} ${data.changed.length === 1 ? "table" : "tables"} changed.`));
+        more, h("p", { class: "toolbar" }, h("button", { class: "primary", type: "button", onclick: () => buildWith(decisions(), output) }, "Build with this")));
     } catch (error) {
       fill(output, failure(error));
     }

@@ -7,7 +7,10 @@ const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "million
 const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
 const KINDS = { number: "number", text: "text", date: "date", missing: "missing" };
 
-/** A table's preview. `decide` is called with the decisions about it, `{table: {…}, columns: [{…}]}`, when they change. */
+/** The id of the sheet that a table is on, which several tables may share. */
+export const sheetOf = (id) => id.replace(/#\d+$/, "");
+
+/** A table's preview. `decide` is called when a decision changes; `decisions()` gives them, `{tables: [{…}], columns: [{…}]}`. */
 export class TablePreview {
   constructor(table, decide) {
     this.id = table.id;
@@ -45,7 +48,8 @@ export class TablePreview {
       return h("label", {}, h("span", { class: "quiet" }, label), input);
     };
     return h("div", { class: "fields" }, field("title", "Title", table.title), field("header rows", "Header rows", table.header_rows),
-      field("label column", "Label column", table.label_column), field("skip rows", "Rows without data", "none"));
+      field("label column", "Label column", table.label_column), field("skip rows", "Rows without data", "none"), field("unit", "Unit", "as found"),
+      field("tables begin at", "Further tables begin at row", "as found"));
   }
 
   columnTable(table) {
@@ -83,7 +87,10 @@ export class TablePreview {
   /** The decisions as the server takes them. */
   decisions() {
     const columns = [...this.columns].filter(([name]) => name).map(([name, decided]) => ({ ...decided, "column name": name, "only in": this.id }));
-    return { columns, table: { ...this.table, table: this.id } };
+    const { "tables begin at": begin, ...own } = this.table;
+    const tables = begin === undefined ? [] : [{ "tables begin at": begin, table: sheetOf(this.id) }];
+    if (tables.length && tables[0].table === this.id) Object.assign(own, tables.pop());
+    return { columns, tables: [{ ...own, table: this.id }, ...tables] };
   }
 }
 

@@ -1,7 +1,7 @@
 // One table as printed: rows come as one scrolls, columns a window at a time, sorted and searched, with a panel
 // for the chosen cell.
 
-import { count, empty, failure, fetchJson, fill, h, later, letters, parameters, remember } from "./shell.js";
+import { busy, count, empty, failure, fetchJson, fill, h, later, letters, links, parameters, remember } from "./shell.js";
 import { showCell } from "./cell-panel.js";
 import { bringIntoSight, focusFirst, inferredName, rowView, tableFrame } from "./table-view.js";
 
@@ -204,9 +204,45 @@ function heading(table) {
   ];
 }
 
+/** How the table is read, with what would change under other decisions, and a button that decides them. */
+async function showReading(place) {
+  if (place.querySelector(".preview")) return;
+  fill(place, busy("Reading the file…"));
+  try {
+    const [{ TablePreview, sheetOf }, { buildWith }] = await Promise.all([import("./preview.js"), import("./mapping-editor.js")]);
+    if (!(await fetchJson("/api/editing")).allowed) throw new Error("Changing it needs the server's token: open /?token=… once.");
+    const ask = (decisions) => fetchJson("/api/preview", { method: "POST", body: JSON.stringify({ table: sheetOf(id), decisions }), headers: { "content-type": "application/json" } });
+    const output = h("div", { "aria-live": "polite" });
+    const others = h("div");
+    const known = await ask({ columns: [], tables: [] });
+    const preview = new TablePreview(known.tables.find((table) => table.id === id), async () => {
+      try {
+        const now = await ask(preview.decisions());
+        const same = now.tables.find((table) => table.id === id);
+        if (same) preview.show(same);
+        const made = now.tables.filter((table) => !known.tables.some((one) => one.id === table.id));
+        fill(others, made.map((table) => [h("p", { class: "note" }, `Read as a table of its own: ${table.id}`), new TablePreview(table, () => {}).rows]).flat());
+        fill(output);
+      } catch (error) {
+        fill(output, failure(error));
+      }
+    });
+    const build = async () => {
+      const report = await buildWith(preview.decisions(), output);
+      if (report && !report.removed.includes(id)) load();
+      else if (report) output.append(h("ul", {}, report.added.map((table) => h("li", {}, h("a", { href: links.table(table) }, table)))));
+    };
+    fill(place, preview.element, others, output, h("p", { class: "toolbar" }, h("button", { class: "primary", type: "button", id: "decide", onclick: build }, "Build with this")));
+  } catch (error) {
+    fill(place, failure(error));
+  }
+}
+
 function below(table) {
   const iri = encodeURIComponent(table.iri);
+  const reading = h("div");
   return [
+    document.querySelector('a[href="/bring"]') ? h("details", { class: "way", id: "reading", ontoggle: (event) => event.target.open && showReading(reading) }, h("summary", {}, "How this table is read"), h("h2", { class: "only-read" }, "How this table is read"), reading) : null,
     table.notes.length
       ? h("dl", { class: "facts notes" }, table.notes.map(({ mark, text }) => [h("dt", {}, mark), h("dd", { dir: "auto" }, text)]).flat())
       : null,

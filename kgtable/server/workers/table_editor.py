@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,20 +13,25 @@ from typing import Any
 import pyoxigraph as ox
 
 import kgtable
-from kgtable.building.catalogue import Catalogue, FileRecord
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.decisions import file_of, preview_file
 from kgtable.building.generations import GraphDirectory
-from kgtable.errors import GraphLockedError, KgtableError, StorageError, UsageError, VocabularyIndexError
+from kgtable.errors import (
+    GraphLockedError,
+    GraphNotFoundError,
+    KgtableError,
+    StorageError,
+    UsageError,
+    VocabularyIndexError,
+)
 from kgtable.index.embedding import DEFAULT
 from kgtable.index.graph_index import read_about
-from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.column_stats import said_meaning
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.ontology.mapping_rows import (
     EDITABLE,
     NAME,
     ONLY_IN,
-    SCALES,
     TABLE,
     TABLE_EDITABLE,
     xlsx_bytes,
@@ -36,23 +39,11 @@ from kgtable.ontology.mapping_rows import (
 from kgtable.resources import read_shipped
 from kgtable.server.workers.messages import Emit, Head, Problem, storage_kind
 from kgtable.storage import storage_errors
-from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.tables.discovery import TableFile, find_files
-from kgtable.tables.layout.detect import make_table
-from kgtable.tables.loader import read_content
-from kgtable.tables.model import Grid, Table, spreadsheet_reference
-from kgtable.values.spoken import unit_name
+from kgtable.tables.discovery import find_files
 
 FILES_A_PROCESS = 20
 """New files for which a build starts a further process."""
-HEAD_SHOWN = 14
-"""Rows of a table that a preview shows."""
-SAMPLED = 300
-"""Body rows by which a preview says what a column holds."""
-MOST_TABLES, MOST_COLUMNS = 50, 200
-"""Tables of a file, and columns of a table, that a preview describes."""
 _FIELDS = {NAME, ONLY_IN, *EDITABLE}
-_SCALE_NAMES = {power: name for name, power in SCALES.items()}
 
 
 def decided(decisions: Mapping[str, Any], folder: Path) -> UserMapping:
@@ -92,111 +83,6 @@ def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
     return checked
 
 
-def preview_file(file: TableFile, mapping: UserMapping, only: str | None = None) -> dict[str, Any]:
-    """What is read of a file: each table's header, columns with units and scales, first rows and notes.
-
-    `only` restricts it to one table. Raises `TableError` where the file cannot be read.
-    """
-    content = read_content(replace(file, encoding=mapping.about_table(file.id).get("encoding")))
-    grids = [grid for grid in content.grids if only is None or grid.id == only]
-    return {
-        "tables": [_table(grid, mapping) for grid in grids[:MOST_TABLES]],
-        "more": max(0, len(grids) - MOST_TABLES),
-        "has_text": content.has_text,
-        "notes": [notice.message for notice in content.notices],
-    }
-
-
-def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
-    annotated = annotate(make_table(grid, mapping.layout(grid.id)), mapping)
-    table = annotated.table
-    structure = table.structure
-    return {
-        "id": grid.id,
-        "title": table.context.title or grid.id,
-        "sheet": grid.source.sheet,
-        "rows": None if grid.streamed else len(grid.head),
-        "width": grid.width,
-        "header_rows": _row_list(structure.header),
-        "label_column": _letters(structure.label_column),
-        "columns": [_column(annotated, index) for index in range(min(grid.width, MOST_COLUMNS))],
-        "head": [
-            {
-                "row": number + 1,
-                "kind": _kind(table, number),
-                "cells": [cell[:200] for cell in row[:MOST_COLUMNS]],
-            }
-            for number, row in enumerate(islice(table.grid.head, HEAD_SHOWN))
-        ],
-        "notes": [notice.message for notice in grid.notices],
-    }
-
-
-def _row_list(rows: Sequence[int]) -> str:
-    """Rows as the mapping writes them: ``1-2``, or ``none``."""
-    if not rows:
-        return "none"
-    return str(rows[0] + 1) if len(rows) == 1 else f"{rows[0] + 1}-{rows[-1] + 1}"
-
-
-def _letters(column: int) -> str:
-    return spreadsheet_reference(0, column)[:-1]
-
-
-def _kind(table: Table, row: int) -> str:
-    structure = table.structure
-    for kind, rows in (
-        ("header", structure.header),
-        ("title", structure.titles),
-        ("group", structure.groups),
-        ("total", structure.totals),
-        ("statistic", structure.statistics),
-        ("change", structure.changes),
-        ("footnote", structure.footnotes),
-    ):
-        if row in rows:
-            return kind
-    return "body"
-
-
-def _column(annotated: AnnotatedTable, index: int) -> dict[str, Any]:
-    """What a column holds, by its first rows: kind, units and scales of its numbers, and one as it is read."""
-    table, style = annotated.table, annotated.styles[index]
-    labels = table.structure.label_column
-    kinds: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    scales: Counter[str] = Counter()
-    sample: dict[str, str] | None = None
-    for number, row in islice(table.body(), SAMPLED):
-        if index >= len(row) or not row[index].strip() or number in table.structure.groups:
-            continue
-        value = type_cell(row[index], style)
-        kinds[value.kind.name.lower()] += 1
-        if value.kind is not CellKind.NUMBER or value.number is None:
-            continue
-        label = row[labels] if labels < len(row) else ""
-        quantity = annotated.quantities.resolve(value.number, number, index, label, row)
-        found[quantity.unit] += 1
-        scales[_SCALE_NAMES.get(quantity.scale, f"10^{quantity.scale}")] += 1
-        if sample is None:
-            sample = {"text": row[index], "value": format(quantity.value, "f"), "unit": quantity.unit}
-    return {
-        "index": index,
-        "letters": _letters(index),
-        "name": annotated.names[index],
-        "predicate": annotated.predicates[index],
-        "kind": kinds.most_common(1)[0][0] if kinds else "empty",
-        "units": [{"name": unit, "label": _label(unit), "cells": n} for unit, n in found.most_common(6)],
-        "scales": [scale for scale, _ in scales.most_common(4)],
-        "sample": sample,
-        "meaning": said_meaning(table.columns[index].meaning if index < len(table.columns) else None),
-    }
-
-
-def _label(unit: str) -> str:
-    return unit_name(unit, plural=True)
-
-
 def source_paths(catalogue: Catalogue, roots: Sequence[Path] = ()) -> list[Path]:
     """The files and folders that the graph was built from, so that building from them gives it again.
 
@@ -230,6 +116,8 @@ class TableEditor:
                 result = self._do(job, Path(folder), emit)
         except GraphLockedError as error:
             raise Problem("unavailable", str(error), {}, {"retry-after": "5"}) from None
+        except GraphNotFoundError as error:
+            raise Problem("not-found", str(error)) from None
         except KgtableError as error:
             kind = storage_kind(error) if isinstance(error, StorageError) else "bad-request"
             raise Problem(kind, str(error)) from None
@@ -244,21 +132,11 @@ class TableEditor:
         edits = load_edits(directory.path).mapping
         mapping = decided(decisions, folder).over(edits)
         if job["op"] == "changes":
-            record = _record_of(known, job["table"])
-            file = replace(find_files([record.location])[0], relative=record.path, id=record.id)
+            file = file_of(known, job["table"])
             before = preview_file(file, edits, job["table"])
             return {**preview_file(file, mapping, job["table"]), "before": before["tables"]}
         (file,) = find_files([job["file"]])
         return preview_file(replace(file, relative=file.path.name), mapping)
-
-
-def _record_of(catalogue: Catalogue, table: str) -> FileRecord:
-    for record in catalogue.files.values():
-        if any(entry.id == table for entry in record.tables):
-            if not Path(record.location).is_file():
-                raise UsageError(f"{record.path} is not there any more.")
-            return record
-    raise Problem("not-found", f"There is no table {table[:200]!r}.")
 
 
 def _build(

@@ -42,8 +42,13 @@ class _Block:
         return [index for index, row in enumerate(self.rows) if len(filled(row)) > 1]
 
 
-def split_regions(grid: Grid) -> list[Grid]:
-    """The tables of a sheet, from the top and the left; the grid itself where there is one."""
+def split_regions(grid: Grid, begins: Sequence[int] | None = None) -> list[Grid]:
+    """The tables of a sheet, from the top and the left; the grid itself where there is one.
+
+    `begins` are the rows at which a user says that its second and further tables begin; None has them found.
+    """
+    if begins is not None:
+        return _cut_at(grid, begins)
     if grid.streamed or len(grid.head) * grid.width > MOST_CELLS:
         return [grid]
     if not _may_hold_several(grid) and not _has_inner_header(grid):
@@ -54,6 +59,20 @@ def split_regions(grid: Grid) -> list[Grid]:
     if 1 < len(areas) <= MOST_PARTS:
         return [_part(grid, area, number, areas) for number, area in enumerate(areas)]
     return [replace(grid, notices=(*grid.notices, *(_doubt(grid, area) for area in doubts[:1])))]
+
+
+def _cut_at(grid: Grid, begins: Sequence[int]) -> list[Grid]:
+    """The tables that a user says a sheet has; a row that no table can begin at is told of in a notice."""
+    end = 1 if grid.streamed else len(grid.head)
+    beyond = [row + 1 for row in begins if not 0 < row < end]
+    if beyond:
+        fault = (
+            f"no table can begin at row {beyond[0]}: {'the file is too large' if grid.streamed else 'not a lower row'}"
+        )
+        grid = replace(grid, notices=(*grid.notices, Notice("tables", fault, grid.source.path, grid.source.sheet)))
+    tops = (0, *(row for row in begins if 0 < row < end), end)
+    areas = [Area(top, 0, below - 1, grid.width - 1) for top, below in pairwise(tops)]
+    return [grid] if len(areas) == 1 else [_part(grid, area, number, areas) for number, area in enumerate(areas)]
 
 
 def _doubt(grid: Grid, area: Area) -> Notice:
