@@ -338,8 +338,7 @@ def _preview_lines(preview: dict[str, Any]) -> list[str]:
     """What was found of each table: header rows, label column, columns with units, first rows with their kinds."""
     lines: list[str] = []
     for table in preview["tables"]:
-        title = harmless_text(table["title"])
-        lines.append(table["id"] if title == table["id"] else f"{table['id']}: {title}")
+        lines.append(table["id"] if table["title"] == table["id"] else f"{table['id']}: {table['title']}")
         lines.append(f"  header rows: {table['header_rows']}; label column: {table['label_column']}")
         for column in table["columns"]:
             units = ", ".join(unit["label"] or unit["name"] for unit in column["units"])
@@ -347,7 +346,7 @@ def _preview_lines(preview: dict[str, Any]) -> list[str]:
             read = [column["kind"], column["meaning"], units, scales and f"scale {scales}"]
             lines.append(f"  column {column['letters']} {column['name']}: {'; '.join(filter(None, read))}")
         for row in table["head"]:
-            cells = " | ".join(harmless_text(" ".join(cell.split())) for cell in row["cells"])
+            cells = " | ".join(" ".join(cell.split()) for cell in row["cells"])
             lines.append(f"  row {row['row']} ({row['kind']}): {cells}")
         lines += [f"  note: {text}" for text in table["notes"]]
     return lines
@@ -518,4 +517,4 @@ def _send_text(make: Callable[[], str], sending: int) -> None:
         os._exit(code)
 
 
-COMMANDS = (convert, build, sparql, export, validate, info, decide, hypergraph, connect, decide, push, names)
+COMMANDS = (convert, build, sparql, export, validate, info, decide, hypergraph, connect, push, names)
