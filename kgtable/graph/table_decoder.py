@@ -375,6 +375,7 @@ class TableStatements:
                 if (name := _local_name(node, "measureKind")) is not None
             },
             marks={} if marks is None else json.loads(marks),
+            shared=parse_areas(_text(self._of_table, "shared") or ""),
             **rows_by_class(kinds),
         )
 

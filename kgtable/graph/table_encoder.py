@@ -208,6 +208,8 @@ class TableShape:
             yield f"<{KGT}marks>", _json_literal(dict(structure.marks))
         if grid.merged:
             yield f"<{KGT}merged>", text_literal(areas_text(grid.merged))
+        if structure.shared:
+            yield f"<{KGT}shared>", text_literal(areas_text(structure.shared))
         if grid.header_cells:
             yield f"<{KGT}headerCells>", text_literal(positions_text(grid.header_cells))
         if grid.formats:

@@ -408,7 +408,7 @@ _PREDICATES = (
     f"<{RDFS}label>", f"<{DCTERMS}identifier>", f"<{DCTERMS}title>", f"<{KGT}source>", f"<{KGT}sheet>",
     f"<{KGT}rows>", f"<{KGT}subject>", f"<{KGT}group>", f"<{KGT}width>", f"<{KGT}bodyStart>",
     f"<{KGT}labelColumn>", f"<{KGT}headerRow>", f"<{KGT}corner>", f"<{KGT}caption>", f"<{KGT}marks>",
-    f"<{KGT}merged>", f"<{KGT}headerCells>", f"<{KGT}formats>", f"<{KGT}indents>", f"<{KGT}heading>",
+    f"<{KGT}merged>", f"<{KGT}shared>", f"<{KGT}headerCells>", f"<{KGT}formats>", f"<{KGT}indents>", f"<{KGT}heading>",
     f"<{KGT}before>", f"<{KGT}after>", f"<{KGT}paragraph>",
 )  # fmt: skip
 _PREDICATE_ORDER = {predicate: place for place, predicate in enumerate(_PREDICATES)}

@@ -265,7 +265,7 @@ class Relation:
         """Table id, grid row and grid column of the cell that holds a row's value."""
         table = self.tables[self._parts[row]]
         place = int(self._grid_rows[row]), self.in_table(column)
-        place = merged_cells(table).get(place, place) if table.grid.merged else place
+        place = merged_cells(table).get(place, place) if table.grid.merged or table.structure.shared else place
         return table.id, *place
 
     @property
@@ -419,11 +419,11 @@ class _NarrowRelation(Relation):
 
 
 def merged_cells(table: Table) -> dict[Position, Position]:
-    """The body cells that a merged area covers, and the cell that holds its text."""
+    """The body cells whose text stands in another one: those of a merged area, and those that share the cell above."""
     start = table.structure.body_start
     return {
         (row, column): (area.top, area.left)
-        for area in table.grid.merged
+        for area in (*table.structure.shared, *table.grid.merged)
         if area.top >= start and (area.bottom - area.top + 1) * (area.right - area.left + 1) < 10_000
         for row in range(area.top, area.bottom + 1)
         for column in range(area.left, area.right + 1)

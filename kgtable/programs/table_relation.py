@@ -43,7 +43,7 @@ def relation_of(decoded: DecodedTable) -> Relation:
     grid_rows = np.arange(start, start + len(rows), dtype=np.int64)
     blank = np.array([not any(map(str.strip, row.cells)) for row in rows], dtype=np.bool_)
     kinds = _kinds(table.structure, grid_rows, blank, lambda row: decoded.rows[row].cells)
-    merged = merged_cells(table) if table.grid.merged else {}
+    merged = merged_cells(table)
 
     def stored(column: int) -> StoredColumn:
         seen: dict[Hashable, int] = {}
@@ -72,7 +72,7 @@ def is_plain(frame: Table) -> bool:
     """Whether no row of a table's body heads others, and no cells of it are merged."""
     structure = frame.structure
     merged = any(area.bottom >= structure.body_start for area in frame.grid.merged)
-    return not (structure.groups or structure.parents or merged)
+    return not (structure.groups or structure.parents or structure.shared or merged)
 
 
 def long_relation(frame: TableFrame, source: ColumnSource) -> Relation:
@@ -123,7 +123,7 @@ def _kinds(
     """The kind of each row by what the graph calls it; a heading with figures of its own is a member."""
     kinds = np.where(blank, np.int8(MemberKind.BLANK), np.int8(MemberKind.MEMBER)).astype(np.int8)
     headings = structure.groups if cells is None else {
-        row for row in structure.groups if not _has_figures(cells(row), structure.label_column)
+        row for row in structure.groups if not _has_figures(cells(row), structure)
     }  # fmt: skip
     for rows, kind in (
         (structure.totals | structure.statistics | structure.changes, MemberKind.TOTAL),
@@ -135,8 +135,14 @@ def _kinds(
     return kinds
 
 
-def _has_figures(cells: Sequence[str], label_column: int) -> bool:
-    return any(any(map(str.isdigit, text)) for column, text in enumerate(cells) if column != label_column)
+def _has_figures(cells: Sequence[str], structure: Structure) -> bool:
+    """Whether a heading has figures beside its label that do not say the label or the header again."""
+    label = cells[structure.label_column].strip() if structure.label_column < len(cells) else ""
+    return any(
+        any(map(str.isdigit, text)) and text.strip() not in (label, *structure.columns[column].path)
+        for column, text in enumerate(cells)
+        if column != structure.label_column
+    )
 
 
 def _code(cell: CellContent, role: Role, seen: dict[Hashable, int], values: list[Datum]) -> int:

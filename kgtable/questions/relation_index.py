@@ -287,10 +287,14 @@ class CellIndex:
         self.prefixes: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.stems: dict[tuple[int, int], tuple[str, ...]] = {}
         self.relation = relation
+        headings = relation.kinds == MemberKind.HEADING
         for index in range(len(relation.columns)):
             data = relation.data(index)
             kind, _role = relation.typing(index)
+            elsewhere = set(data.codes[~headings].tolist()) if headings.any() else None
             for code in data.used()[:MOST_VALUES]:
+                if elsewhere is not None and code not in elsewhere:
+                    continue  # what heads rows is looked up as a group
                 datum = data.values[code]
                 place = index, code
                 text = text_of(datum)

@@ -161,11 +161,12 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     defined, explained = _defined_letters(meanings), _explained_letters(meanings)
     halves = {column for (_, column), code in table.grid.formats.items() if "AM/PM" in code.upper()}
     label_column = table.structure.label_column
+    naming = {label_column, *(area.left for area in table.structure.shared)}
     labels = samples[label_column] if label_column < len(samples) else {}
     label_pairs = sum(1 for text in labels if converted_unit(text)) * 2 >= max(1, len(labels))
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
-        style = _profile(column, texts, column.index == table.structure.label_column, flagged, rows)
+        style = _profile(column, texts, column.index in naming, flagged, rows)
         if column.index in halves and texts and all(map(_FULL_CLOCK.fullmatch, texts)):
             style = replace(style, is_clock=True, is_duration=False)
         converted = label_pairs or converted_unit(column.path[-1] if column.path else "") is not None

@@ -197,7 +197,8 @@ class Structure:
     differences between others. `summed` maps a total to the rows it sums, `measures` a row that is a measure of its
     own to its kind. `marks` maps a footnote mark to its text where the
     table or its context explains it. `contained` are those of the `totals` that another table of the graph
-    tells, by the names that they contain; a table that is not from a graph has none.
+    tells, by the names that they contain; a table that is not from a graph has none. `shared` are areas of one
+    column whose first cell holds for the blank ones below it, as a region that heads a block of rows.
     """
 
     columns: tuple[Column, ...]
@@ -218,6 +219,7 @@ class Structure:
     summed: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     measures: Mapping[int, MeasureKind] = field(default_factory=lambda: MappingProxyType({}))
     contained: frozenset[int] = frozenset()
+    shared: tuple[Area, ...] = ()
 
     @property
     def aside(self) -> frozenset[int]:

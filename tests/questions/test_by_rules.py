@@ -68,6 +68,27 @@ def test_words_that_are_not_found_keep_an_answer_from_being_sure() -> None:
     assert any("phone" in reason for reason in answer.reasons)
 
 
+BIRTHS = relation("births", ("Year", "Region", "Births"), ("2020", "Nordmark", "512"), ("", "Estholm", "388"),
+                  ("2021", "Nordmark", "530"), ("", "Estholm", "371"))  # fmt: skip
+SEXES = relation("sexes", ("Region", "Men", "Women"), ("2020",) * 3, ("Nordmark", "110", "120"),
+                 ("Estholm", "70", "90"), ("2021",) * 3, ("Nordmark", "115", "118"),
+                 ("Estholm", "72", "93"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "table"),
+    [
+        ("How many births were there in Estholm in 2020?", "388", BIRTHS),
+        ("Which region had the most births in 2021?", "Nordmark", BIRTHS),
+        ("What is the total of births in 2020?", "900", BIRTHS),
+        ("How many women were in Estholm in 2021?", "93", SEXES),
+        ("How many men were in Nordmark in 2020?", "110", SEXES),
+    ],
+)
+def test_rows_know_the_year_that_heads_their_block(question: str, answer: str, table: Relation) -> None:
+    assert ask(question, table).text == answer
+
+
 def test_joins() -> None:
     answer = ask("How many pieces of the mug were sold?", PRODUCTS, SALES)
     assert "7" in {answer.text, *(other.text for other in answer.alternatives)}

@@ -334,7 +334,7 @@ class GraphRows:
         if len(relation.tables) > 1:
             raise does_not_map("tables that are parts of one")
         (table,) = relation.tables
-        if any(area.bottom >= table.structure.body_start for area in table.grid.merged):
+        if any(a.bottom >= table.structure.body_start for a in (*table.grid.merged, *table.structure.shared)):
             raise does_not_map("rows whose cells are merged")
         self.row = context.variable("row" if not node.alias else f"{node.alias} row")
         self.place = context.variable("number" if not node.alias else f"{node.alias} number")

@@ -13,7 +13,13 @@ from kgtable.errors import MappingError
 from kgtable.tables.layout.cell_roles import SAMPLE_ROWS, Profile, blank, profile_rows
 from kgtable.tables.layout.groups import Groups, find_groups
 from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row, make_columns
-from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
+from kgtable.tables.layout.label_column import (
+    find_label_column,
+    find_shared,
+    left_margin,
+    with_margin,
+    without_margin,
+)
 from kgtable.tables.layout.notes import (
     find_footnotes,
     find_marks,
@@ -21,6 +27,7 @@ from kgtable.tables.layout.notes import (
     find_parts,
     find_repeated_headers,
 )
+from kgtable.tables.layout.row_kinds import cell_of
 from kgtable.tables.model import Column, Grid, LayoutDecision, Row, Structure, Table
 
 
@@ -84,6 +91,7 @@ def _lowered(structure: Structure, top: int) -> Structure:
         totals=down(structure.totals),
         footnotes=down(structure.footnotes),
         of_which=down(structure.of_which),
+        shared=tuple(replace(a, top=a.top + top, bottom=a.bottom + top) for a in structure.shared),
     )
 
 
@@ -134,6 +142,8 @@ def _with_body(
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()
     marks = find_marks(grid, structure.header, data.values(), footnotes, chain.from_iterable(beside))
     groups = find_groups(grid, found, data, structure.label_column, profile)
+    apart = groups.heads | {row for row in groups.totals.rows if not blank(cell_of(data[row], 0))}
+    members = {row: cells for row, cells in data.items() if not all(map(blank, cells)) and row not in apart}
     return replace(
         structure,
         groups=frozenset(groups.heads),
@@ -142,6 +152,7 @@ def _with_body(
         footnotes=footnotes,
         of_which=_with_members(find_parts(data, structure.label_column), groups),
         marks=MappingProxyType(marks),
+        shared=find_shared(members),
     )
 
 

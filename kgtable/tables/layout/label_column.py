@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -51,7 +51,8 @@ def with_margin(structure: Structure, margin: int) -> Structure:
         *(Column(index) for index in range(margin)),
         *(replace(column, index=column.index + margin) for column in structure.columns),
     )
-    return replace(structure, columns=columns, label_column=structure.label_column + margin)
+    shared = tuple(replace(area, left=area.left + margin, right=area.right + margin) for area in structure.shared)
+    return replace(structure, columns=columns, label_column=structure.label_column + margin, shared=shared)
 
 
 def _shifted(items: Mapping[Position, _Item], margin: int) -> Mapping[Position, _Item]:
@@ -62,6 +63,8 @@ ALIKE = 0.7
 """A column names its rows if at least this share of its texts differ."""
 FILLED = 0.7
 """A first column with fewer texts than this names groups of rows that share a cell."""
+MOST_SHARED = 4
+"""So many columns hold texts for the rows below."""
 LONGEST_RANK = 4
 """Ranks of those who did not finish are short words: DNF, Ret, NC."""
 
@@ -91,7 +94,7 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
         return 0
     first = [text for row in rows if not blank(text := cell_of(row, 0))]
     if 0 < len(first) < FILLED * len(rows):
-        return 1 if _names_all([cell_of(row, 1) for row in rows]) else 0
+        return 1 if _names_lines([(cell_of(row, 0), cell_of(row, 1)) for row in rows]) else 0
     is_key = bool(_KEY_NAME.fullmatch(names[0])) and all(_WHOLE.fullmatch(text.strip()) for text in first)
     if not is_key and not _is_mere_number(first, names[0]):
         return 0
@@ -116,10 +119,58 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
     return dated if dated is not None else min(next_best)[1] if next_best else 0
 
 
-def _names_all(texts: Sequence[str]) -> bool:
-    """Whether nearly every row has a text of its own here."""
-    wordy = {text for text in texts if look(text) is Look.TEXT}
-    return len(wordy) >= 0.9 * len(texts)
+def _names_lines(rows: Sequence[tuple[str, str]]) -> bool:
+    """Whether nearly every row has words of its own in the second cell; under years, within each year."""
+    times = all(blank(first) or look(first) in (Look.YEAR, Look.DATE) for first, _ in rows)
+    block = 0
+    named: set[tuple[int, str]] = set()
+    for first, second in rows:
+        block += times and not blank(first)
+        if look(second) is Look.TEXT:
+            named.add((block, second))
+    return len(named) >= 0.9 * len(rows)
+
+
+def find_shared(body: Mapping[int, Row]) -> tuple[Area, ...]:
+    """The cells of the first columns that hold for blank ones below them, as a year or a region that heads a block.
+
+    `body` are the body rows that are members, by grid row in order. Such a column is filled in the first row, mostly
+    blank below, and holds words or years only; where it is filled, so is mostly the one right of it, and the column
+    behind them is filled in every row.
+    """
+    columns: list[dict[int, str]] = []
+    for column in range(MOST_SHARED + 1):
+        texts = {row: cells[column] for row, cells in body.items() if not blank(cell_of(cells, column))}
+        columns.append(texts)
+        if not texts or len(texts) >= FILLED * len(body):
+            break
+    *shared, names = columns
+    if not shared or len(names) < len(body):
+        return ()
+    first = next(iter(body))
+    for texts, right in pairwise(columns):
+        looks = {look(text) for text in texts.values()}
+        if first not in texts or not looks <= {Look.TEXT, Look.YEAR, Look.DATE}:
+            return ()
+        if len(texts.keys() - right.keys()) * 4 > len(texts):
+            return ()
+    return tuple(area for column in range(len(shared)) for area in _blocks(body, shared[: column + 1]))
+
+
+def _blocks(body: Iterable[int], filled: Sequence[Container[int]]) -> Iterator[Area]:
+    """The areas below the cells of the last of some columns, each as far as no cell of these is filled.
+
+    They end at rows that are not members, too.
+    """
+    texts, column = filled[-1], len(filled) - 1
+    top: int | None = None
+    before = -2
+    for row in (*body, -2):
+        if row != before + 1 or any(row in rows for rows in filled):
+            if top is not None and before > top:
+                yield Area(top, column, before, column)
+            top = row if row in texts else None
+        before = row
 
 
 def _is_mere_number(texts: Sequence[str], name: str) -> bool:

@@ -81,7 +81,7 @@ def _kind(grid: Grid, found: HeaderRows, index: int, row: Row, label_column: int
     texts = {row[column].strip() for column in columns}
     if len(columns) == 1:
         return _kind_of_single(grid, index, row, columns[0], label_column, profile)
-    if len(texts) == 1 and grid.width > 2 and len(columns) == grid.width and look(row[0]) is Look.TEXT:
+    if len(texts) == 1 and grid.width > 2 and len(columns) == grid.width and look(row[0]) in (Look.TEXT, Look.YEAR):
         return RowKind.HEADING
     others = [column for column in columns if column != label_column]
     header = grid.head[found.header[-1]] if found.header else ()

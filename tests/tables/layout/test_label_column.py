@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
+from kgtable.graph.table_encoder import parse_areas
 from kgtable.tables.layout.detect import detect_structure
 from kgtable.tables.model import Area, Grid, Source
 from tests.tables.layout.grids import structure
@@ -56,3 +57,24 @@ def test_merged_areas_and_indents_move_along() -> None:
 
 def test_a_blank_grid_has_no_margin() -> None:
     assert structure("|\n|").label_column == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shared", "label"),
+    [
+        ("Year|Region|Births\n2020|Oslo|5\n|Bergen|3\n2021|Oslo|6\n|Bergen|2", ["A2:A3", "A4:A5"], 1),
+        (
+            "Area|Year|Quarter|Sales\nN|2020|Q1|1\n||Q2|2\n|2021|Q1|3\nS|2020|Q1|4\n||Q2|5",
+            ["A2:A4", "A5:A6", "B2:B3", "B5:B6"],
+            0,
+        ),
+        ("Area|Town|Shops\nNorth|Ems|4" + "\n|Inn|3\n|Alt|5\n|Ost|2\n|Au|1" * 3 + "\nTotal||37", ["A2:A14"], 0),
+        ("Area|Town|Shops\nNorth|Ems|4\n||3\n|Alt|5\n|Ost|7", [], 0),
+        ("Ward|Town|Shops\n12|Ems|4\n|Inn|3\n14|Alt|5\n|Ost|5", [], 1),
+        ("Town|Shops|Note\nEms|4|\nInn|3|new\nAlt|5|", [], 0),
+    ],
+)
+def test_cells_of_first_columns_hold_for_the_blank_ones_below(text: str, shared: list[str], label: int) -> None:
+    found = structure(text)
+    assert found.shared == parse_areas(" ".join(shared))
+    assert found.label_column == label
