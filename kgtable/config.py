@@ -97,7 +97,8 @@ class Settings:
 
     `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file.
     `structured` is how the form of a reply is asked for: ``schema``, ``object`` or ``plain``; where
-    a server refuses one, the next is tried. `prices` are US dollars per million tokens by model.
+    a server refuses one, the next is tried. `prices` are US dollars per million tokens by model; `max_cost` are the
+    dollars that a question or a conversation may take, 0 for any; with `dry_run` no model is asked.
     """
 
     endpoint: ModelEndpoint = field(default_factory=ModelEndpoint)
@@ -119,6 +120,8 @@ class Settings:
     prompt: str = "context-first-separated"
     second_reading: bool = False
     context_tokens: int = 12_000
+    max_cost: float = 0.0
+    dry_run: bool = False
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
@@ -135,7 +138,9 @@ class AskOptions(TypedDict, total=False):
     `prompt` lay out what it is shown, `second_reading` asks it again in another way and verifies what agrees,
     `context_tokens` limits that, `max_tokens` the reply. `structured` is
     how the form of the reply is asked for, `llm_cache` a file that keeps replies, `trace` a file that gets
-    each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds.
+    each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds. `max_cost` are the
+    dollars that a question may take, None or 0 for any; with `dry_run` no model is asked, and the answer's `usage`
+    tells what asking would take.
     """
 
     method: str | None
@@ -155,6 +160,8 @@ class AskOptions(TypedDict, total=False):
     structured: str | None
     llm_cache: str | None
     trace: Path | str | None
+    max_cost: float | None
+    dry_run: bool | None
     prices: Mapping[str, Mapping[str, float]] | None
 
 
@@ -317,7 +324,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "decisions": _TABLE,
     "prices": _TABLE,
     **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),
-    **dict.fromkeys(("temperature", "timeout"), _NUMBER),
+    **dict.fromkeys(("temperature", "timeout", "max_cost"), _NUMBER),
     **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "encoding", "format", "format_in", "llm_cache",

@@ -167,6 +167,10 @@ class LLMRateLimitError(LLMError):
     """The endpoint still says 'too many requests' after the retries."""
 
 
+class LLMCostError(LLMError):
+    """A request that may cost more than what is left of the bound on the cost."""
+
+
 class LLMReplyError(LLMError):
     """A reply that is empty, truncated, refused, or not of the form asked for."""
 

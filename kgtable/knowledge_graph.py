@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
+    from kgtable.answering.chat import Chat
     from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
@@ -371,6 +372,17 @@ class KnowledgeGraph:
 
         return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
 
+    def chat(
+        self, *, llm: LLM | None = None, tables: Sequence[str] | None = None, **options: Unpack[AskOptions]
+    ) -> Chat:
+        """A conversation: `Chat.ask` answers like `ask`, and understands questions that build on those before.
+
+        The arguments are those of `ask`; ``max_cost`` bounds the whole conversation.
+        """
+        from kgtable.answering.chat import Chat
+
+        return Chat(self._asker("ask", "?", llm, tables, options), self.index_faults)
+
     async def ask_async(
         self,
         question: str,
@@ -436,7 +448,8 @@ class KnowledgeGraph:
         check_arguments(call, {"question": question, "tables": tables, **options})
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
-        from kgtable.llm.protocol import MeteredLLM
+        from kgtable.llm.dry_run import DryRunLLM
+        from kgtable.llm.protocol import MeteredLLM, price
         from kgtable.systems.methods import make_solver
 
         settings = load_settings(**options)
@@ -446,7 +459,10 @@ class KnowledgeGraph:
             if kept is None or (kept[0], kept[2]) != (settings, named) or kept[1] is not llm:
                 model = llm or connect_model(settings)
                 log.info("answering by %s", "rules" if model is None else model.model)
-                metered = None if model is None else MeteredLLM(model)
+                pricing = partial(price, own=settings.prices, shipped=settings.endpoint.is_openai)
+                if settings.dry_run and model is not None:
+                    model = DryRunLLM(model.model, pricing)
+                metered = None if model is None else MeteredLLM(model, pricing)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader)
                 asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)

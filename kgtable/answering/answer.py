@@ -344,11 +344,12 @@ def usage_text(answer: Answer) -> str:
     if not answer.usage.get("requests"):
         return ""
     stages = answer.usage.get("stages", {})
-    parts = "; ".join(f"{name} {_spent(spent)}" for name, spent in stages.items())
-    return f"used: {_spent(answer.usage)}" + (f" ({parts})" if len(stages) > 1 else "")
+    parts = "; ".join(f"{name} {spent_text(spent)}" for name, spent in stages.items())
+    return f"used: {spent_text(answer.usage)}" + (f" ({parts})" if len(stages) > 1 else "")
 
 
-def _spent(usage: Mapping[str, Any]) -> str:
+def spent_text(usage: Mapping[str, Any]) -> str:
+    """The requests, tokens and dollars of a usage in words."""
     requests, cost = usage["requests"], usage["cost_usd"]
     counts = (usage["prompt_tokens"], usage["completion_tokens"])
     read, written = ("?" if count is None else f"{count:,}" for count in counts)
@@ -359,19 +360,19 @@ def _spent(usage: Mapping[str, Any]) -> str:
 def as_markdown(answer: Answer) -> str:
     """The answer for a notebook or a Markdown file."""
     if not answer.found:
-        quoted = (f"- {_escaped(str(cited))}" for cited in answer.passages)
+        quoted = (f"- {escaped_markdown(str(cited))}" for cited in answer.passages)
         return "\n".join(["*Nothing was found that answers this question.*", *quoted])
-    lines = [f"**{_escaped(headline(answer))}**", ""]
+    lines = [f"**{escaped_markdown(headline(answer))}**", ""]
     if answer.calculation:
-        lines += [f"= {_escaped(answer.calculation)}", ""]
+        lines += [f"= {escaped_markdown(answer.calculation)}", ""]
     if answer.citations:
         lines += ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
-        lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in evidence_rows(answer.citations)]
+        lines += ["| " + " | ".join(map(escaped_markdown, row)) + " |" for row in evidence_rows(answer.citations)]
         lines.append("")
-    lines += [f"- {_escaped(str(cited))}" for cited in answer.passages] + ([""] if answer.passages else [])
-    lines.append(f"{_escaped(verdict(answer))} ({_escaped(_source(answer))})")
+    lines += [f"- {escaped_markdown(str(cited))}" for cited in answer.passages] + ([""] if answer.passages else [])
+    lines.append(f"{escaped_markdown(verdict(answer))} ({escaped_markdown(_source(answer))})")
     for other in answer.alternatives:
-        lines.append(f"\nalso: {_escaped(headline(other))} ({_escaped(other.table)})")
+        lines.append(f"\nalso: {escaped_markdown(headline(other))} ({escaped_markdown(other.table)})")
     return "\n".join(lines)
 
 
@@ -410,7 +411,7 @@ def _html_row(tag: str, texts: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
 
 
-def _escaped(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     plain = " ".join(text.split())
     for sign in "\\`*_[]<>|#":
         plain = plain.replace(sign, f"\\{sign}")

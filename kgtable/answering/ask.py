@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from string import Template
 from typing import Any, Protocol
 
@@ -24,7 +25,6 @@ from kgtable.answering.prompting import (
     TokenCounter,
     draft_from_object,
     draft_from_text,
-    estimate_tokens,
     make_context,
     make_prompt,
     prompt_setting,
@@ -34,7 +34,7 @@ from kgtable.answering.verdict import NO_SECOND_READER, judge
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.index.inferred.relations import TableRelations
-from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, measured
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, estimate_tokens, measured
 from kgtable.programs.scalars import normal
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
@@ -237,6 +237,7 @@ def read_zero_shot(question: str, request: Request, completion: Completion) -> A
     )
 
 
+NOT_ASKED = "No model was asked: what asking it would take is told."
 LONGEST_QUESTION = 10_000
 """Characters a question may have."""
 
@@ -307,18 +308,26 @@ class Asker:
             other = replace(settings, presentation=SECOND_PRESENTATION if by_rows else "subtable", prompt=SECOND_PROMPT)
             self._second = Generator.from_settings(llm, other)
         self._model = RULES if llm is None else llm.model
-        self._llm, self._solver, self._relations = llm, solver, relations
+        self.max_cost = Decimal(str(settings.max_cost)) or None
+        self.llm, self._solver, self._relations = llm, solver, relations
 
-    def ask(self, question: str, *, on_text: OnText | None = None, on_found: OnFound | None = None) -> Answer:
+    def ask(
+        self,
+        question: str,
+        *,
+        on_text: OnText | None = None,
+        on_found: OnFound | None = None,
+        meter: UsageMeter | None = None,
+    ) -> Answer:
         """The answer; its text is empty where nothing was found.
 
-        `on_found` receives what was retrieved before anything is answered from it, `on_text` a model's
-        answer as it arrives. Raises `UsageError` for an empty or overlong
-        question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A reply that
-        is of no use, twice, is no error but no answer, with the reason.
+        `meter` counts the usage, and bounds it; by default one for this question. `on_found` receives what was
+        retrieved before anything is answered from it, `on_text` a model's answer as it arrives. Raises `UsageError`
+        for an empty or overlong question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A
+        reply that is of no use, twice, is not an error but an answer without text, with the reason.
         """
         asked = check_question(question)
-        with measured() as meter:
+        with measured(meter or UsageMeter(self.max_cost)) as meter:
             evidence = self._evidence(asked)
             if on_found is not None:
                 on_found(evidence.retrieval)
@@ -335,12 +344,14 @@ class Asker:
                         answer = confirmed(answer, self._second.answer(evidence))
                 except LLMReplyError as error:
                     answer = unusable_reply(evidence.retrieval, self._model, error)
+        if self._settings.dry_run and self.llm is not None:
+            answer = replace(nothing_found(evidence.retrieval, self._model), reasons=(NOT_ASKED,), prompt=answer.prompt)
         return replace(answer, usage=meter.to_json())
 
     def _solved(self, evidence: Evidence, on_text: OnText | None) -> Answer:
         assert self._solver is not None
         try:
-            return self._solver.solve(evidence, self._llm, on_text=on_text)
+            return self._solver.solve(evidence, self.llm, on_text=on_text)
         except LLMReplyError as error:
             return unusable_reply(evidence.retrieval, self._model, error)
 

@@ -1,4 +1,4 @@
-"""`kgtable retrieve`, `ask`, `run` and `sql`: questions, programs and SQL queries over a graph."""
+"""`kgtable retrieve`, `ask`, `chat`, `run` and `sql`: questions, programs and SQL queries over a graph."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kgtable.cli.common import (
     lines_of,
     method_option,
     note,
+    optional_kg_option,
     presentation_option,
     prompt_option,
     say,
@@ -27,8 +28,10 @@ from kgtable.cli.common import (
     text_of_input,
     text_output,
 )
+from kgtable.cli.folder_graphs import graph_for
 from kgtable.config import DEFAULT_K, load_settings
-from kgtable.errors import LLMReplyError, ProgramCompilationError, UsageError
+from kgtable.errors import LLMError, LLMReplyError, ProgramCompilationError, UsageError
+from kgtable.storage import whole_file
 from kgtable.values.text import delimited_text, harmless_text
 
 if TYPE_CHECKING:
@@ -197,27 +200,43 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
 SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 
 
+_FOLDER = click.Path(path_type=Path, exists=True)
+_ANSWERING = (
+    optional_kg_option,
+    tables_option,
+    click.option("--method", shell_complete=complete_methods, help="The retrieval method.  [default: hybrid]"),
+    click.option("-k", type=click.IntRange(1), help=f"How many triples to answer from.  [default: {DEFAULT_K}]"),
+    click.option("--model", help="The language model; none answers by rules."),
+    click.option(
+        "--base-url",
+        help="The endpoint of the model. A key is sent only to the endpoint it was set for: "
+        "KGTABLE_API_KEY to KGTABLE_BASE_URL.",
+    ),
+    click.option("--rerank/--no-rerank", default=None, help="Let the model order the best tables."),
+    presentation_option,
+    prompt_option,
+    click.option(
+        "--second-reading/--no-second-reading",
+        default=None,
+        help="Ask the model again in another way, and call an answer verified where both agree.",
+    ),
+    click.option("--max-cost", type=click.FloatRange(0), help="The dollars that the model may cost at most."),
+    click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file."),
+)
+
+
+def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `ask` and `chat`: the graph, the method and the model."""
+    for option in reversed(_ANSWERING):
+        command = option(command)
+    return command
+
+
 @click.command(cls=Command)
 @click.argument("question")
-@kg_option
-@tables_option
-@click.option("--method", shell_complete=complete_methods, help="The retrieval method.  [default: hybrid]")
-@click.option("-k", type=click.IntRange(1), help=f"How many triples to answer from.  [default: {DEFAULT_K}]")
-@click.option("--model", help="The language model; none answers by rules.")
-@click.option(
-    "--base-url",
-    help="The endpoint of the model. A key is sent only to the endpoint it was set for: "
-    "KGTABLE_API_KEY to KGTABLE_BASE_URL.",
-)
-@click.option("--rerank/--no-rerank", default=None, help="Let the model order the best tables.")
-@presentation_option
-@prompt_option
-@click.option(
-    "--second-reading/--no-second-reading",
-    default=None,
-    help="Ask the model again in another way, and call an answer verified where both agree.",
-)
-@click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file.")
+@click.argument("folder", required=False, type=_FOLDER)
+@answering_options
+@click.option("--dry-run", is_flag=True, default=None, help="Ask no model, and tell what asking would take.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option(
     "--show",
@@ -226,34 +245,81 @@ SHOWN = ("program", "sparql", "prompt", "triples", "queries")
     help="Show the answer's program as JSON or SPARQL, the prompt, the triples found or the queries that found "
     "them; repeatable.",
 )
-def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options: Any) -> None:
+def ask(
+    question: str, folder: Path | None, kg: Path | None, as_json: bool, show: tuple[str, ...], **options: Any
+) -> None:
     """Answer a question, citing the cells it rests on.
 
+    With a FOLDER of tables, its graph is built first, or brought up to date: in --kg, or in the user's cache.
     A question of - is read from standard input. Where no language model is configured, the answer is computed
     by rules. The exit status is 1 where nothing was found, 2 where a model gave no reply that can be used.
     """
-    from kgtable.answering.answer import as_text
+    from kgtable.answering.answer import as_text, spent_text
 
     asked = text_of_input() if question == "-" else question
     options["tables"] = options["tables"] or None
-    with kgtable.open(kg) as graph:
+    with graph_for(folder, kg) as graph:
         if as_json:
             answer = graph.ask(asked, **options)
             added = {"sparql": _sparql(answer, graph)} if "sparql" in show else {}
             say(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
-        elif sys.stdout.isatty():
+        elif sys.stdout.isatty() and not options["dry_run"]:
             answer = _stream(graph, asked, options)
         else:
             answer = graph.ask(asked, **options)
-            if not answer.failure:
+            if options["dry_run"] and answer.usage.get("requests"):
+                say(f"{answer.model} would take at most {spent_text(answer.usage)}.")
+            elif not answer.failure:
                 say(as_text(answer))
         for name in show:
             if not (as_json and name in ("program", "sparql")):  # which the JSON has
                 say(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
     if answer.failure:
         raise LLMReplyError(answer.failure)
-    if not answer.found:
+    if not answer.found and not options["dry_run"]:
         sys.exit(NOTHING_FOUND)
+
+
+@click.command(cls=Command)
+@click.argument("folder", required=False, type=_FOLDER)
+@answering_options
+@click.option("--json", "as_json", is_flag=True, help="Print each answer as one JSON object on a line.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the conversation as Markdown.")
+def chat(folder: Path | None, kg: Path | None, as_json: bool, output: Path | None, **options: Any) -> None:
+    """Answer questions one after another; each may build on those before.
+
+    A question a line is read from standard input, to its end or an empty line. "And in 2024?", "the same for Oslo"
+    and "why?" are understood from the questions before. With a FOLDER of tables, its graph is built first, or
+    brought up to date: in --kg, or in the user's cache.
+    """
+    from kgtable.answering.answer import as_text, spent_text
+
+    options["tables"] = options["tables"] or None
+    with graph_for(folder, kg) as graph:
+        talk = graph.chat(**options)
+        for line in _said():
+            try:
+                answer = talk.ask(line, on_question=lambda whole: note(f"({whole})"))
+            except (LLMError, UsageError) as error:  # the next question may be answered
+                note(f"Error: {error}")
+                continue
+            say(json.dumps(answer.to_json(), ensure_ascii=False) if as_json else f"{as_text(answer)}\n")
+    if output is not None:
+        with whole_file(output) as handle:
+            handle.write(talk.to_markdown().encode("utf-8", "surrogatepass"))
+    if talk.usage.requests:
+        note(f"{len(talk.turns)} questions: {spent_text(talk.usage.to_json())}.")
+
+
+def _said() -> Iterator[str]:
+    """The lines of standard input, to its end or an empty line."""
+    while True:
+        if sys.stdin.isatty():
+            click.echo("> ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line.strip():
+            return
+        yield line
 
 
 def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> Answer:
@@ -436,4 +502,4 @@ def _printed(found: SqlRowsFound, format: str) -> str:
     return delimited_text([found.names, *rows], "," if format == "csv" else "\t")
 
 
-COMMANDS = (retrieve, ask, run, sql)
+COMMANDS = (retrieve, ask, chat, run, sql)

@@ -17,6 +17,7 @@ from kgtable.resources import __version__
 MODULES = {
     "ask": "ask_commands",
     "build": "graph_commands",
+    "chat": "ask_commands",
     "connect": "graph_commands",
     "convert": "graph_commands",
     "decide": "graph_commands",

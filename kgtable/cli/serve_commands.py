@@ -7,23 +7,19 @@ output or over HTTP.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
-import os
-import re
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 import kgtable
-from kgtable.cli.common import Command, ProgressLine, allow_hosts_option, kg_option, note, optional_kg_option
+from kgtable.cli.common import Command, allow_hosts_option, kg_option, note, optional_kg_option
+from kgtable.cli.folder_graphs import built_from, place_of
 from kgtable.errors import UsageError
-from kgtable.resources import cache_folder
-from kgtable.server.options import UPLOADS, DefaultGraph
+from kgtable.server.options import DefaultGraph
 
 
 def _a_number(context: click.Context, option: click.Parameter, value: float) -> float:
@@ -97,48 +93,17 @@ def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | 
 
     With a FOLDER of tables, its graph is built first, or brought up to date: in --kg, or in the user's cache.
     """
-    source = click.get_current_context().get_parameter_source("kg")
     if folder is None:
         if kg is None:
             raise UsageError("There is no graph to serve.", hint="Give --kg, or a folder of tables.")
         kgtable.serve(kg, **options, browser=bool(browser), say=partial(click.echo, err=True))
         return
-    # What the environment names is another folder's graph, whose tables a build would drop.
-    place = kg if kg is not None and source is ParameterSource.COMMANDLINE else graph_of(folder)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    note(f"Building the graph of {folder} in {place}.")
-    with (
-        ProgressLine() as progress,
-        kgtable.build(
-            _paths(folder, place), place, embedding=embedding, workers=os.cpu_count() or 1, progress=progress
-        ) as graph,
-    ):
+    place = place_of(folder, kg)
+    with built_from(folder, place, embedding) as graph:
         note(f"{len(graph.catalogue.tables):,} tables.")
     if browser is None:
         browser = sys.stderr.isatty()
     kgtable.serve(place, **options, folder=folder, browser=browser, say=partial(click.echo, err=True))
-
-
-def graph_of(folder: Path) -> Path:
-    """The directory in the user's cache for the graph of a folder."""
-    whole = folder.resolve()
-    digest = hashlib.sha256(str(whole).encode("utf-8", "surrogateescape")).hexdigest()
-    return cache_folder() / "graphs" / f"{slug(whole.name)}-{digest[:12]}"
-
-
-def slug(name: str) -> str:
-    """A name of letters, digits, dots and hyphens.
-
-    >>> slug("Sales & Costs 2024")
-    'Sales-Costs-2024'
-    """
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:60] or "tables"
-
-
-def _paths(folder: Path, place: Path) -> list[Path]:
-    """The folder, and the files that were brought to its graph by the pages."""
-    brought = place / UPLOADS
-    return [folder, *(sorted(path for path in brought.iterdir() if path.is_file()) if brought.is_dir() else ())]
 
 
 @click.command(cls=Command)

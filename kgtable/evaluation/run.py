@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer, Status
-from kgtable.answering.prompting import estimate_tokens
 from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMUnreachableError, StorageError
 from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
@@ -29,7 +28,7 @@ from kgtable.evaluation.run_plan import (
     judge_request,
 )
 from kgtable.evaluation.scoring import CUTOFFS, ShownGold, answer_scores, asked, ranking_scores, retrieval_scores
-from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, measured
+from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, estimate_tokens, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.table_texts import STAGE as SCHEMA

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from kgtable.answering.prompting import estimate_tokens
 from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
@@ -31,7 +30,7 @@ from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
-from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price
+from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price, prompt_tokens
 from kgtable.retrieval.table_texts import STAGE as SCHEMA
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, schema_request
 from kgtable.storage import storage_errors, whole_file
@@ -256,5 +255,5 @@ def _judging(question: BenchmarkQuestion) -> Request:
 
 
 def _mean_tokens(requests: list[Request]) -> float:
-    tokens = [sum(estimate_tokens(m["content"]) for m in request.messages) for request in requests]
+    tokens = [prompt_tokens(request) for request in requests]
     return sum(tokens) / len(tokens) if tokens else 0.0

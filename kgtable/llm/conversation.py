@@ -12,7 +12,6 @@ import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, TypeAlias
 
 from kgtable.config import ModelEndpoint
@@ -22,6 +21,7 @@ from kgtable.llm.protocol import (
     ChatDialect,
     Completion,
     Message,
+    Pricing,
     Request,
     RequestFault,
     Usage,
@@ -73,7 +73,6 @@ class RetryPolicy:
 ConversationStep: TypeAlias = Send | Pause
 Outcome: TypeAlias = ModelReply | RequestFault | None
 Course: TypeAlias = Generator[ConversationStep, Outcome, Completion]
-Pricing: TypeAlias = Callable[[str, int | None, int | None], Decimal | None]
 
 
 class Speaker:

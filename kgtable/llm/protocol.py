@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 from kgtable.config import ModelEndpoint
-from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMReplyError, LLMUnreachableError
+from kgtable.errors import LLMAuthError, LLMCostError, LLMError, LLMRateLimitError, LLMReplyError, LLMUnreachableError
 
 PRICES_FILE = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
@@ -57,10 +57,15 @@ class Usage:
         }
 
 
-class UsageMeter:
-    """Usage by stage, added up from any number of threads."""
+Pricing: TypeAlias = Callable[[str, int | None, int | None], Decimal | None]
+"""The price in dollars of a model's prompt and completion tokens, None where it is not known."""
 
-    def __init__(self) -> None:
+
+class UsageMeter:
+    """Usage by stage, added up from any number of threads, and the dollars that may be spent; None for any."""
+
+    def __init__(self, most: Decimal | None = None) -> None:
+        self.most = most
         self._stages: dict[str, Usage] = {}
         self._lock = threading.Lock()
 
@@ -68,6 +73,22 @@ class UsageMeter:
         """Add `usage` to `stage`."""
         with self._lock:
             self._stages[stage] = self._stages.get(stage, Usage()) + usage
+
+    def admit(self, cost: Callable[[], Decimal | None]) -> None:
+        """Let a request go that may cost so much. Raises `LLMCostError` where that is more than what is left."""
+        if self.most is None:
+            return
+        spent, wanted = self.total.cost, cost()
+        if spent is None or wanted is None:
+            raise LLMCostError(
+                "The price of the model is not known, so no bound on the cost can be kept.",
+                hint="Give its prices in kgtable.toml, or leave the bound out.",
+            )
+        if spent + wanted > self.most:
+            raise LLMCostError(
+                f"The next request may cost ${wanted:.4f}; ${spent:.4f} of ${self.most:.4f} are spent.",
+                hint="Raise --max-cost, or ask for a shorter context (KGTABLE_CONTEXT_TOKENS).",
+            )
 
     @property
     def stages(self) -> dict[str, Usage]:
@@ -205,9 +226,9 @@ _told: ContextVar[OnStage | None] = ContextVar("kgtable_stages", default=None)
 
 
 @contextlib.contextmanager
-def measured() -> Iterator[UsageMeter]:
-    """Count the usage of every `MeteredLLM` that is asked inside the block, in this context."""
-    meter = UsageMeter()
+def measured(meter: UsageMeter | None = None) -> Iterator[UsageMeter]:
+    """Count the usage of every `MeteredLLM` that is asked inside the block, by `meter` or a new one."""
+    meter = UsageMeter() if meter is None else meter
     token = _meter.set(meter)
     try:
         yield meter
@@ -231,14 +252,19 @@ def _tell_stage(request: Request, model: str) -> None:
 
 
 class MeteredLLM:
-    """A model whose usage is counted by stage where a `measured` block is open."""
+    """A model whose usage is counted by stage where a `measured` block is open, and bounded by what that may cost.
 
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
+    `pricing` gives the price in dollars of so many prompt and completion tokens; without it no price is known.
+    """
+
+    def __init__(self, llm: LLM, pricing: Pricing | None = None) -> None:
+        self._llm, self._pricing = llm, pricing
         self.model = llm.model
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete`."""
+        if (meter := _meter.get()) is not None:
+            meter.admit(lambda: self._most(request))
         _tell_stage(request, self.model)
         with self._counting_failures(request):
             return self._count(request, self._llm.complete(request, on_text=on_text))
@@ -246,6 +272,12 @@ class MeteredLLM:
     def close(self) -> None:
         """See `LLM.close`."""
         self._llm.close()
+
+    def _most(self, request: Request) -> Decimal | None:
+        """What a request may cost, with a reply as long as it may be."""
+        if self._pricing is None:
+            return None
+        return self._pricing(self.model, prompt_tokens(request), request.max_tokens)
 
     @contextlib.contextmanager
     def _counting_failures(self, request: Request) -> Iterator[None]:
@@ -259,10 +291,41 @@ class MeteredLLM:
             raise
 
     def _count(self, request: Request, completion: Completion) -> Completion:
-        meter = _meter.get()
+        meter, usage = _meter.get(), completion.usage
         if meter is not None:
-            meter.add(request.stage, completion.usage)
+            if usage.cost is None and meter.most is not None:  # where it is not told, what it may have cost counts
+                usage = replace(usage, cost=self._most(request))
+            meter.add(request.stage, usage)
         return completion
+
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]|_")
+_LETTERS_PER_TOKEN = 5
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a model's tokenizer makes of `text`, rather too many than too few.
+
+    Words count one token per five letters begun, runs of digits one per three, signs one each, and
+    letters of scripts without spaces one each.
+
+    >>> estimate_tokens("Net income | 1,234.5")
+    9
+    """
+    return sum(_cost(piece) for piece in _PIECE.findall(text))
+
+
+def _cost(piece: str) -> int:
+    if len(piece) == 1 or piece.isdigit():
+        return 1
+    if piece.isascii():
+        return -(-len(piece) // _LETTERS_PER_TOKEN)
+    return sum(1 if ord(letter) > 0x2E7F else 0 for letter in piece) or -(-len(piece) // 2)
+
+
+def prompt_tokens(request: Request) -> int:
+    """About how many tokens the messages of a request have."""
+    return sum(estimate_tokens(message["content"]) for message in request.messages)
 
 
 _SIGNS = re.compile("=+")

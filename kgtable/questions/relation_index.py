@@ -292,10 +292,11 @@ class CellIndex:
             data = relation.data(index)
             kind, _role = relation.typing(index)
             elsewhere = set(data.codes[~headings].tolist()) if headings.any() else None
+            label = index == relation.label_column()
             for code in data.used()[:MOST_VALUES]:
-                if elsewhere is not None and code not in elsewhere:
-                    continue  # what heads rows is looked up as a group
                 datum = data.values[code]
+                if elsewhere is not None and code not in elsewhere and not (label and datum.kind is ValueKind.TEXT):
+                    continue  # a year that heads rows is looked up as their group
                 place = index, code
                 text = text_of(datum)
                 if isinstance(datum.value, Decimal) and datum.kind is not ValueKind.TEXT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,44 @@ def test_there_must_be_a_graph_with_tables(tmp_path: Path) -> None:
     (tables / "only.csv").write_text("", encoding="utf-8")
     api.build(tables, tmp_path / "kg", embedding="none")
     assert "holds no table. Build it from a folder of tables." in error(ask(str(tmp_path / "kg"), QUESTION, code=2))
+
+
+def test_chat_answers_line_by_line_and_writes_markdown(kg: str, tmp_path: Path) -> None:
+    lines = f"{QUESTION}\nAnd of Mercury?\nwhy?\n\nnot read\n"
+    done = CliRunner().invoke(main, ["chat", "--kg", kg, "-o", "talk.md"], input=lines)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("58,232 km") == 1
+    assert done.stdout.count("2,440 km\n") == 2
+    assert done.stderr.splitlines() == ["(What is the radius of Mercury?)"] * 2
+    assert (tmp_path / "talk.md").read_text(encoding="utf-8").count("\n**2,440 km**\n") == 2
+    answers = CliRunner().invoke(main, ["chat", "--kg", kg, "--json"], input=lines).stdout.splitlines()
+    assert [json.loads(line)["value"] for line in answers] == ["58232", "2440", "2440"]
+
+
+def test_chat_goes_on_after_an_error(kg: str) -> None:
+    with ScriptedServer(lambda received: Fail(500)) as server:
+        options = ["chat", "--kg", kg, "--base-url", server.base_url, "--model", "m"]
+        done = CliRunner().invoke(main, options, input=f"{QUESTION}\n{QUESTION}\n")
+    assert (done.exit_code, done.stderr.count("Error: ")) == (0, 2)
+
+
+@pytest.mark.parametrize("command", [["ask", QUESTION], ["chat"]])
+def test_a_folder_is_enough(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    for radius in ("58,232", "58,233"):  # the graph follows the folder
+        (folder / "planets.csv").write_text(PLANETS.replace("58,232", radius), encoding="utf-8")
+        done = CliRunner().invoke(main, [*command, str(folder)], input=QUESTION)
+        assert f"{radius} km" in done.stdout, done.output
+    done = CliRunner().invoke(main, command, input=QUESTION)
+    assert done.exit_code == 2
+    assert "There is no graph to ask. Give --kg, or a folder of tables." in done.stderr
+
+
+def test_what_asking_would_take_is_told_and_bounded(kg: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-used-here")
+    told = ask(kg, QUESTION, "--model", "gpt-4o", "--dry-run").stdout
+    assert re.fullmatch(r"gpt-4o would take at most 3 requests, [\d,]+ \+ [\d,]+ tokens, \$0\.\d+\.\n", told)
+    assert "may cost $" in ask(kg, QUESTION, "--model", "gpt-4o", "--max-cost", "0.001", code=2).stderr

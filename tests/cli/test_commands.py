@@ -29,8 +29,9 @@ QUESTION = "What is the radius of Saturn?"
 
 Graph = kgtable.KnowledgeGraph
 TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
-    "ask": ((Graph.ask,), {}),
+    "ask": ((Graph.ask, kgtable.build), {"folder": "paths"}),
     "build": ((kgtable.build,), {}),
+    "chat": ((Graph.chat, kgtable.build), {"folder": "paths"}),
     "connect": ((kgtable.connect,), {}),
     "convert": ((kgtable.convert,), {"output": "out"}),
     "export": ((Graph.export, Graph.rdf), {"output": "out"}),
@@ -80,9 +81,9 @@ def commands() -> dict[str, click.Command]:
 def test_every_option_has_its_twin_in_python(name: str) -> None:
     calls, renamed = TWINS[name]
     known = {parameter for call in calls for parameter in inspect.signature(call).parameters}
-    known |= set(AskOptions.__annotations__) if name == "ask" else set()
+    known |= set(AskOptions.__annotations__) if name in ("ask", "chat") else set()
     options = {str(option.name) for option in commands()[name].params} - SHELL_ONLY
-    options -= {"output"} if name == "retrieve" else set()  # what `Retrieval` writes, its user puts somewhere
+    options -= {"output"} if name in ("retrieve", "chat") else set()  # what these write, their user puts somewhere
     assert {option for option in options if renamed.get(option, option) not in known} == set()
 
 

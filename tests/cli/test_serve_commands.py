@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.cli.serve_commands import graph_of
+from kgtable.cli.folder_graphs import graph_of
 from kgtable.server import running
 from kgtable.server.options import DefaultGraph, ServerSettings
 from tests.cli.test_graph_commands import run

@@ -33,7 +33,6 @@ from kgtable.server.views import (
     table_windows,
 )
 from kgtable.server.views.answer_card import answer_card, found_tables, shortened
-from kgtable.server.views.suggested_questions import standalone
 from kgtable.server.workers.execution import OPENING_PAUSES, without_unused_prefixes
 from kgtable.server.workers.messages import Emit, Head, Problem, Tell
 
@@ -52,17 +51,17 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     were retrieved, ``text`` with what a language model says, as it arrives.
     """
     options = {name: job[name] for name in ("method", "k") if job[name] is not None}
-    question = standalone(graph, job["question"], job["after"]) if job.get("after") else job["question"]
-    if question != job["question"]:
-        tell("question", {"question": question})
+    chat = graph.chat(**options)
+    if job.get("after"):
+        chat.recall(job["after"])
     count = len(graph.catalogue.tables)
     tell("stage", {"stage": "search", "text": f"Searching {count:,} table{'' if count == 1 else 's'}"})
     with stages_told(lambda stage, model: tell("stage", {"stage": stage, "text": _stage_text(stage, model)})):
-        answer = graph.ask(
-            question,
+        answer = chat.ask(
+            job["question"],
+            on_question=lambda question: tell("question", {"question": question}),
             on_found=lambda found: tell("found", found_tables(found, graph)),
             on_text=lambda text: tell("text", {"text": text}),
-            **options,
         )
     shown: dict[str, Any] = shortened({**answer.to_json(), **answer_card(answer, graph)})
     return shown
@@ -78,6 +77,7 @@ def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 _STAGES = {
+    "follow-up": "Asking {model} what is meant",
     "labels": "Asking {model} what the question names",
     "rerank": "Asking {model} which tables fit best",
     "answer": "Asking {model} for the answer",

@@ -23,10 +23,10 @@ from kgtable.answering.answer import Answer, Citation
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
-from kgtable.answering.prompting import Draft, estimate_tokens
+from kgtable.answering.prompting import Draft
 from kgtable.answering.verdict import Verdict, answer_key, judge
 from kgtable.errors import LLMReplyError
-from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, fence
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, estimate_tokens, fence
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.syntax import program_to_json

@@ -1,0 +1,251 @@
+"""Conversations over a graph: a question that builds on those before is asked as the whole question it stands for.
+
+With a model, the model writes that question from the last questions, their answers and their programs. By rules, a year
+or a name takes the place of the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from string import Template
+from typing import Any
+
+from kgtable.answering.answer import Answer, as_markdown, escaped_markdown
+from kgtable.answering.ask import Asker, OnFound, check_question
+from kgtable.errors import KgtableError, LLMReplyError
+from kgtable.llm.protocol import LLM, OnText, Usage, UsageMeter, fence, measured, reply_data
+from kgtable.ontology.column_stats import clean_text
+from kgtable.resources import PACKAGE
+
+MOST_TURNS = 100
+"""Turns that are remembered."""
+SHOWN_TURNS = 5
+"""Turns that a model is shown."""
+LONGEST_SHOWN = 600
+"""Characters of a question, an answer or a calculation that a model is shown."""
+MOST_WORDS = 8
+"""By rules, a longer question says by itself what it asks."""
+MOST_TRIED = 4
+"""Rewritings that are answered to choose among them."""
+STAGE = "follow-up"
+
+_PROMPTS = PACKAGE / "answering" / "prompts"
+_SCHEMA: Mapping[str, Any] = {
+    "title": "follow_up",
+    "type": "object",
+    "properties": {"question": {"type": "string"}, "explain": {"type": "boolean"}},
+    "required": ["question", "explain"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: what was said, the question that it stands for, and the answer; None where that is not known."""
+
+    said: str
+    question: str
+    explains: bool = False
+    answer: Answer | None = None
+
+
+class Chat:
+    """A conversation, made by `KnowledgeGraph.chat`; its `turns` are the last `MOST_TURNS`.
+
+    Each answer stands alone: its `question` is the whole question, and it brings its own citations.
+
+    >>> import tempfile, kgtable
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "harvest.csv").write_text("Fruit,2023 (kg),2024 (kg)\\nPlums,40,52\\nPears,31,36\\n")
+    >>> with kgtable.build(folder, folder / "kg", embedding="none") as graph:
+    ...     chat = graph.chat(model="none")
+    ...     print(chat.ask("What was the harvest of plums in 2023?"), chat.ask("And in 2024?"), sep=", ")
+    40, 52
+    >>> chat.turns[-1].question
+    'What was the harvest of plums in 2024?'
+    """
+
+    def __init__(self, asker: Asker, guard: Callable[[], AbstractContextManager[None]]) -> None:
+        self._asker, self._guard = asker, guard
+        self._meter = UsageMeter()
+        self.turns: deque[Turn] = deque(maxlen=MOST_TURNS)
+
+    @property
+    def usage(self) -> Usage:
+        """What a model used in the whole conversation."""
+        return self._meter.total
+
+    def ask(
+        self,
+        message: str,
+        *,
+        on_question: Callable[[str], None] | None = None,
+        on_text: OnText | None = None,
+        on_found: OnFound | None = None,
+    ) -> Answer:
+        """The answer to what is said; "Why?" gives the last answer again, whose calculation and citations say why.
+
+        `on_question` receives the whole question where it is another one; `on_text` and `on_found` are those of
+        `KnowledgeGraph.ask`, and so are the errors, with `LLMCostError` where the conversation would cost more than
+        its bound.
+        """
+        said = check_question(message)
+        with self._guard(), measured(UsageMeter(self._left())) as meter:
+            try:
+                turn = self._resolved(said)
+                if on_question is not None and turn.question != said:
+                    on_question(turn.question)
+                last = self.turns[-1].answer if self.turns else None
+                if turn.explains and last is not None:
+                    answer = replace(last, timings_ms={})
+                else:
+                    answer = self._asker.ask(turn.question, on_text=on_text, on_found=on_found, meter=meter)
+            finally:
+                for stage, used in meter.stages.items():
+                    self._meter.add(stage, used)
+        answer = replace(answer, usage=meter.to_json())
+        self.turns.append(replace(turn, answer=answer))
+        return answer
+
+    def recall(self, question: str) -> None:
+        """Take up a conversation at a whole question that was asked before, elsewhere."""
+        self.turns.append(Turn(question, question))
+
+    def _left(self) -> Decimal | None:
+        most, spent = self._asker.max_cost, self.usage.cost
+        return None if most is None else most - (spent or 0)
+
+    def _resolved(self, said: str) -> Turn:
+        """What is said as a turn: the question that it stands for, without an answer."""
+        if not self.turns:
+            return Turn(said, said)
+        if (llm := self._asker.llm) is None:
+            return Turn(said, *standalone(said, self.turns[-1], self._answered))
+        try:
+            return Turn(said, *_by_model(llm, said, list(self.turns)[-SHOWN_TURNS:]))
+        except LLMReplyError:
+            return Turn(said, said)
+
+    def _answered(self, question: str) -> Answer | None:
+        try:
+            return self._asker.ask(question)
+        except KgtableError:
+            return None
+
+    def to_markdown(self) -> str:
+        """The conversation as Markdown: each question, with the whole one where it differs, and its answer."""
+        return "\n".join(_section(turn) for turn in self.turns)
+
+
+def _section(turn: Turn) -> str:
+    asked = [] if turn.question == turn.said else [f"*{escaped_markdown(turn.question)}*", ""]
+    answer = "" if turn.answer is None else as_markdown(turn.answer)
+    return "\n".join([f"## {escaped_markdown(turn.said)}", "", *asked, answer, ""])
+
+
+def _by_model(llm: LLM, said: str, turns: Sequence[Turn]) -> tuple[str, bool]:
+    shown = "\n\n".join(map(_shown, turns))
+    text = _prompt("follow_up").substitute(fence=fence(shown, said), turns=shown, message=said)
+    system = _prompt("follow_up_system").template.strip()
+    data = reply_data(llm, system, text.strip(), schema=_SCHEMA, stage=STAGE, max_tokens=400)
+    question = " ".join(str(data.get("question") or "").split())
+    return check_question(question or said), bool(data.get("explain"))
+
+
+def _shown(turn: Turn) -> str:
+    answer = turn.answer
+    lines = [f"question: {turn.question}"]
+    if answer is not None:
+        lines.append(f"answer: {answer}")
+        if answer.calculation:
+            lines.append(f"computed: {answer.calculation}")
+    return "\n".join(line[:LONGEST_SHOWN] for line in lines)
+
+
+@cache
+def _prompt(name: str) -> Template:
+    return Template((_PROMPTS / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+_FOLLOWING = re.compile(
+    r"(?:(?:and|or|but|then)\b[\s,]*)?(?:(?:what|how) about\b\s*|(?:the )?same\b\s*)?"
+    r"(?P<linked>(?:(?:in|for|of|at|by|from|the)\s+)*)(?P<rest>\S.*?)[\s?.!]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINS = re.compile(
+    r"(?:and|or|but|then|in|for|of|at|by|from|what about|how about|(?:the )?same (?:for|in|of))\b", re.IGNORECASE
+)
+_ASKS = re.compile(r"\b(?:which|who|whose|when|where|why|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
+_WHY = re.compile(r"(?:(?:and|but)\s+)?(?:why(?: is (?:that|this|it))?|how so|how come)[\s?.!]*", re.IGNORECASE)
+_NAMED_YEAR = re.compile(r"(?<![\w.])(?:FY ?)?(?:19|20)\d\d(?!\w)", re.IGNORECASE)
+_UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+
+
+def follows(question: str) -> str | None:
+    """What a question names anew where it is not a question of its own; None where it is one.
+
+    >>> follows("And in 2022?"), follows("what about the Moon?"), follows("Which planet is the largest?")
+    ('2022', 'Moon', None)
+    >>> follows("The same for Oslo")
+    'Oslo'
+    """
+    plain = " ".join(question.split())
+    if not _BEGINS.match(plain) or len(plain.split()) > MOST_WORDS or _ASKS.search(plain):
+        return None
+    match = _FOLLOWING.fullmatch(plain)
+    return match["rest"] if match else None
+
+
+def standalone(said: str, before: Turn, answered: Callable[[str], Answer | None]) -> tuple[str, bool]:
+    """By rules, the whole question for what follows a turn, and whether it asks why.
+
+    A year takes the place of the year before; a name that of a name which the answer before rests on, by
+    preference one with which the rules answer with confidence. What is complete, or fits nothing, stays as it is.
+    """
+    if _WHY.fullmatch(said):
+        return before.question, True
+    named = follows(said)
+    if named is None:
+        return said, False
+    years = set(_NAMED_YEAR.findall(before.question))
+    if _NAMED_YEAR.fullmatch(named) and len(years) == 1:
+        return _NAMED_YEAR.sub(lambda _: named, before.question), False
+    answer = before.answer or answered(before.question)
+    if answer is None:
+        return said, False
+    rewritten = list(dict.fromkeys(_rewritten(before.question, named, answer)))[:MOST_TRIED]
+    answers = {one: answered(one) for one in rewritten}
+    sure = (one for one, found in answers.items() if found is not None and found.is_sure)
+    naming = (one for one, found in answers.items() if found is not None and _rests_on(found, named))
+    return next(sure, None) or next(naming, None) or said, False
+
+
+def _rewritten(before: str, named: str, answer: Answer) -> Iterator[str]:
+    """The question before with each name that its answer rests on replaced, the longest first."""
+    names: dict[str, None] = {}
+    for citation in answer.citations:
+        for text in (citation.label, citation.text, citation.header):
+            name = _UNIT_BEHIND.sub("", clean_text(text)).lstrip("-–—•· ")
+            if any(map(str.isalpha, name)):
+                names[name] = None
+    for name in sorted(names, key=len, reverse=True):
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", before, re.IGNORECASE)
+        if found:
+            yield before[: found.start()] + named + before[found.end() :]
+
+
+def _rests_on(answer: Answer, name: str) -> bool:
+    """Whether a cell that an answer rests on, or its row or column, has the name."""
+    wanted = name.casefold()
+    return any(
+        wanted in clean_text(text).casefold()
+        for citation in answer.citations
+        for text in (citation.text, citation.label, citation.header)
+    )
