@@ -361,11 +361,12 @@ class Asker:
 
 
 def nothing_found(retrieval: Retrieval, model: str) -> Answer:
-    """The answer where no cell of the graph fits the question; no model is asked."""
+    """The answer where no cell of the graph fits the question, by words or as the model says of the tables."""
+    refused = "The model found no table that fits the question."
     return Answer(
         question=retrieval.question,
         text="",
-        reasons=("No cell of the graph fits the question.",),
+        reasons=(refused if retrieval.trace.get("none_fits") else "No cell of the graph fits the question.",),
         method=retrieval.method,
         model=model,
         timings_ms=dict(retrieval.timings_ms),

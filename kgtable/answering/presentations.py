@@ -1,4 +1,4 @@
-"""Presentations of evidence in a prompt: triples, sub-tables, whole tables (thesis, 5.5 and 5.6).
+"""Presentations of evidence in a prompt: triples, whole tables, and sub-tables (thesis, 5.5 and 5.6).
 
 A row is what is shown or cut as one: tables follow each other by score, and where the room ends, the
 last one keeps its first rows and says how many.
@@ -22,78 +22,12 @@ from kgtable.answering.prompting import (
     subject_text,
     table_line,
 )
+from kgtable.answering.sub_tables import SubTable, column_note
 from kgtable.errors import ConfigError
-from kgtable.ontology.column_stats import informative_meaning
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.linearize import decoded, heading_of
 from kgtable.tables.model import Table
-
-_READING = PACKAGE / "answering" / "prompts" / "presentations" / "subtable.txt"
-
-
-class SubTable:
-    """The rows and columns in which something was retrieved, with title, headers, groups and row numbers."""
-
-    name = "subtable"
-    kind: Kind = "triples"
-    reading = _READING.read_text(encoding="utf-8").strip()
-
-    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
-        """Each row's triples together."""
-        return by_row(evidence.retrieval.triples)
-
-    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
-        """The fragments, the table of the best row first; rows and columns in the table's own order."""
-        members: dict[str, list[ContextUnit]] = {}
-        for unit in units:
-            members.setdefault(unit.table, []).append(unit)
-        evidence.source.fetch(
-            {table: {unit.row for unit in of_table if unit.row is not None} for table, of_table in members.items()}
-        )
-        return "\n\n".join(_fragment(table, found, evidence) for table, found in members.items())
-
-
-def _fragment(id: str, units: Sequence[ContextUnit], evidence: Evidence) -> str:
-    frame = evidence.source.frame(id)
-    structure = frame.table.structure
-    triples = [triple for unit in units for triple in unit.triples]
-    columns = sorted({structure.label_column, *(triple.column for triple in triples)})
-    rows = sorted({unit.row for unit in units if unit.row is not None})
-    shown = sum(1 for row in rows if row >= structure.body_start and row not in structure.groups)
-    lines = [
-        f"{table_line(id, evidence)}, {shown} of {frame.body_rows} rows shown",
-        "row | " + " | ".join(_header(frame.table, column, triples) for column in columns),
-    ]
-    path: tuple[int, ...] = ()
-    for row in rows:
-        groups = evidence.group_path(id, row)
-        lines.extend(_group(frame.table, group) for group in groups if group not in path and group not in rows)
-        path = groups
-        found = evidence.source.row(id, row)
-        cells = found.cells if found else ()
-        texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
-        lines.append(f"r{row} | " + " | ".join(texts))
-    return "\n".join(lines)
-
-
-def _header(table: Table, column: int, triples: Sequence[ScoredTriple]) -> str:
-    name = one_line(table.columns[column].name) if column < len(table.columns) else ""
-    units = {measure(triple.unit, triple.scale) for triple in triples if triple.column == column and triple.unit}
-    return f"c{column} {name}".rstrip() + _said(table, column, units.pop() if len(units) == 1 else "")
-
-
-def _said(table: Table, column: int, unit: str = "") -> str:
-    """The kind of a column's measure, or its role, and its unit in parentheses, as far as they are known."""
-    meaning = informative_meaning(table.columns[column].meaning) if column < len(table.columns) else ""
-    known = ", ".join(filter(None, (meaning, unit)))
-    return f" ({known})" if known else ""
-
-
-def _group(table: Table, row: int) -> str:
-    texts = [one_line(text) for text in table.grid.head[row] if text.strip()]
-    return f"r{row} | {texts[0] if texts else ''}:"
-
 
 MOST_TABLES = 30
 """How many tables are shown at most, as in the thesis; the room ends before that where they are long."""
@@ -140,7 +74,7 @@ class WholeTables:
             title += f", the first {len(kept)} of {len(rows)} rows shown"
         headings = [f"c{column.index} {heading_of(table, column.index)}".rstrip() for column in table.columns]
         if not self._repeats:
-            headings = [heading + _said(table, column) for column, heading in enumerate(headings)]
+            headings = [name + column_note(table, column, name) for column, name in enumerate(headings)]
         return self._write(evidence.alias(id), title, headings, kept)
 
 

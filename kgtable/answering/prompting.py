@@ -67,15 +67,19 @@ def measure(unit: str | None, scale: str | None) -> str:
     return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit))))
 
 
-def table_line(table: str, evidence: Evidence) -> str:
-    """The line that introduces a table: short name, title, headings, the text beside it, file."""
+def table_line(table: str, evidence: Evidence, longest: int = LONGEST_BESIDE) -> str:
+    """The line that introduces a table: short name, title, headings, the text beside it, and the file if it differs.
+
+    `longest` limits each of the texts right above and right below."""
     found = evidence.source.frame(table).table
     context = found.context
     parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
     name = " › ".join(one_line(part) for part in parts) or one_line(table)
     beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])
-    text = "".join(f"; text: {one_line(part[:LONGEST_BESIDE])}" for part in beside if part.strip())
-    return f"{evidence.alias(table)}: {name}{text} (file {one_line(found.grid.source.path)})"
+    text = "".join(f"; text: {one_line(part[:longest])}" for part in beside if part.strip())
+    path = found.grid.source.path
+    file = "" if path.rpartition(".")[0] == name else f" (file {one_line(path)})"
+    return f"{evidence.alias(table)}: {name}{text}{file}"
 
 
 def local_name(term: str) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.presentations import SubTable
+from kgtable.answering.prompting import by_row
+from kgtable.answering.sub_tables import SubTable
 
 if TYPE_CHECKING:
     from kgtable.knowledge_graph import KnowledgeGraph
@@ -19,7 +20,7 @@ MOST_CELLS = 50
 
 @dataclass(frozen=True, slots=True)
 class RetrievedTable:
-    """The rows and columns of one table in which something was retrieved, as text, with the table's score.
+    """The rows of one table in which something was retrieved, as text, with the table's score.
 
     `iri` is the table's named graph; `cells` are its best cells with text, exact value, unit and IRI.
     """
@@ -48,8 +49,7 @@ class RetrievedTable:
 
 def retrieved_tables(graph: KnowledgeGraph, found: Retrieval, most: int) -> Iterator[RetrievedTable]:
     """The best tables of a retrieval, at most so many, each with the triples that were retrieved from it."""
-    evidence, presentation = Evidence(found, graph.reader), SubTable()
-    units = presentation.units(evidence)
+    evidence, units = Evidence(found, graph.reader), by_row(found.triples)
     with_triples = [scored for scored in found.tables if any(unit.table == scored.table for unit in units)]
     for scored in with_triples[:most]:
         own = [unit for unit in units if unit.table == scored.table]
@@ -60,7 +60,7 @@ def retrieved_tables(graph: KnowledgeGraph, found: Retrieval, most: int) -> Iter
             title=record.title or record.id,
             file=record.path,
             sheet=record.sheet,
-            text=presentation.render(own, evidence),
+            text=SubTable().render(own, evidence),
             score=scored.score,
             cells=tuple(_cell(triple) for unit in own for triple in unit.triples)[:MOST_CELLS],
         )

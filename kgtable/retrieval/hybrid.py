@@ -208,7 +208,10 @@ class HybridRetriever:
             return None
         if self._llm is not None and self._rerank and self._within is None:
             with clock("reranking"):
-                scored = self._reranked(scored, query, trace)
+                ordered = self._reranked(scored, query, trace)
+            if ordered is None:
+                return None
+            scored = ordered
         return self.regrouped(scored, query, clock, trace)
 
     def _query(self, question: str, labels: tuple[str, ...], asked: Matrix | None) -> Query:
@@ -234,10 +237,13 @@ class HybridRetriever:
         """Hook for methods that score tables together, such as ``dmral``; here the scores unchanged."""
         return scored
 
-    def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
+    def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored | None:
+        """The scores after the model has ordered the tables; None where it says that none fits."""
         assert self._llm is not None
         try:
-            scored, trace["reranked"] = reranked(scored, query, self._index, self._reader, self._llm)
+            ordered, trace["reranked"] = reranked(scored, query, self._index, self._reader, self._llm)
+            trace |= {"none_fits": True} if ordered is None else {}
+            return ordered
         except LLMReplyError as error:
             trace["rerank_refused"] = error.message
         return scored

@@ -32,7 +32,7 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "candidates": ("candidates",),
     "scores": ("scored",),
     "tables": ("hyperedges", "candidate_tables", "relations"),
-    "reranking": ("reranked", "rerank_refused"),
+    "reranking": ("reranked", "rerank_refused", "none_fits"),
     "triples": ("read_from",),
     "rank": ("format", "pieces", "substitutes"),
 }
@@ -44,6 +44,7 @@ _PHRASES: Mapping[str, str] = {
     "scored": "cells scored",
     "rerank_refused": "the model's order was unusable",
     "reranked": "put first",
+    "none_fits": "no table fits, says the model",
     "candidate_tables": "candidates",
     "compared": "candidates compared",
     "filter": "by",

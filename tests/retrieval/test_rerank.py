@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import kgtable
 from kgtable.errors import LLMReplyError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_source import TableReader
@@ -41,9 +45,34 @@ def test_the_model_sees_title_columns_and_the_best_rows_in_one_request(
     assert after is before
     (request,) = llm.requests
     prompt = request.messages[-1]["content"]
-    assert "[1] Winter games › Medal table\nRank | Nation | Gold | Silver\n" in prompt
+    assert "[1] Winter games › Medal table (medals.csv)\nRank | Nation | Gold | Silver\n" in prompt
     assert "2 | Kenya | 7 | 9" in prompt
     assert prompt.endswith(f"=== END OF TABLES ===\n\nQuestion: {QUESTION}")
+
+
+def test_the_model_may_say_that_none_fits(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
+    assert rerank(index, store, names, ScriptedLLM([{"tables": [0]}]))[1:] == (None, ())
+    _, after, named = rerank(index, store, names, ScriptedLLM([{"tables": [0, 2]}]))
+    assert after is not None
+    assert len(named) == 1
+
+
+def test_of_a_wide_table_the_matching_columns_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    header = ["Nation", *(f"Discipline number {n} of the games" for n in range(30)), "Gold medals"]
+    rows = [[name, *("0" for _ in range(30)), "7"] for name in ("Kenya", "Chad", "Mali")]
+    text = "\n".join(",".join(row) for row in (header, *rows))
+    (tmp_path / "tables" / "games.csv").write_text(text, encoding="utf-8")
+    llm = ScriptedLLM([{"labels": ["Kenya", "gold medals"]}, {"tables": [0]}])
+    with kgtable.build(tmp_path / "tables", tmp_path / "kg", embedding="none") as kg:
+        found = kg.retrieve(QUESTION, 5, llm=llm)
+    listing = llm.requests[1].messages[-1]["content"].splitlines()
+    assert listing[0] == "[1] games"
+    assert "Nation | " in listing[1]
+    assert "Gold medals" in listing[1]
+    assert re.search(r" \| and 2\d more$", listing[1])
+    assert any(line.startswith("Kenya | ") for line in listing)
+    assert (found.tables, found.triples, found.trace["none_fits"]) == ((), (), True)
 
 
 def test_a_reply_of_another_form_is_reported(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:

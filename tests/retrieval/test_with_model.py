@@ -53,6 +53,13 @@ def test_it_names_labels_and_orders_tables_before_it_answers(
     assert set(stages) <= set(answer.to_json()["usage"]["stages"])
 
 
+def test_where_it_says_that_no_table_fits_nothing_is_answered(kg: kgtable.KnowledgeGraph) -> None:
+    llm = ScriptedLLM(lambda request: {"tables": [0]} if request.stage == "rerank" else REPLIES[request.stage])
+    answer = kg.ask(QUESTION, llm=llm)
+    assert [request.stage for request in llm.requests] == ["labels", "rerank"]
+    assert (answer.text, answer.reasons) == ("", ("The model found no table that fits the question.",))
+
+
 def test_its_labels_take_the_place_of_those_by_rule(kg: kgtable.KnowledgeGraph) -> None:
     llm = ScriptedLLM([{"labels": ["bay bridge"]}, {"tables": []}])
     found = kg.retrieve("How long is that one?", 5, llm=llm)
