@@ -5,6 +5,7 @@ With a model: context, prompt, reply, program, verdict.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -38,6 +39,8 @@ from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, Usag
 from kgtable.programs.scalars import normal
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
+
+log = logging.getLogger(__name__)
 
 STAGE, REPAIR = "answer", "repair"
 
@@ -280,6 +283,12 @@ def _said(answer: Answer) -> object:
     return frozenset(normal(part) for part in answer.text.replace("\n", ";").split(";") if part.strip())
 
 
+FAULTS_OF_REPLIES = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+"""What a reply that nothing foresaw may end in; a fault of a disk or a connection is none of them."""
+
+
 class Asker:
     """Answers questions over one graph.
 
@@ -331,29 +340,31 @@ class Asker:
             evidence = self._evidence(asked)
             if on_found is not None:
                 on_found(evidence.retrieval)
-            if not evidence.tables and not evidence.retrieval.passages:
-                answer = nothing_found(evidence.retrieval, self._model)
-            elif self._solver is not None:
-                answer = self._solved(evidence, on_text)
-            elif self._generator is None:
-                answer = answer_by_rules(evidence)
-            else:
-                try:
-                    answer = self._generator.answer(evidence, on_text=on_text)
-                    if self._second is not None and answer.grounded and not answer.verified:
-                        answer = confirmed(answer, self._second.answer(evidence))
-                except LLMReplyError as error:
-                    answer = unusable_reply(evidence.retrieval, self._model, error)
+            answer = self._answer(evidence, on_text)
         if self._settings.dry_run and self.llm is not None:
             answer = replace(nothing_found(evidence.retrieval, self._model), reasons=(NOT_ASKED,), prompt=answer.prompt)
         return replace(answer, usage=meter.to_json())
 
-    def _solved(self, evidence: Evidence, on_text: OnText | None) -> Answer:
-        assert self._solver is not None
+    def _answer(self, evidence: Evidence, on_text: OnText | None) -> Answer:
+        if not evidence.tables and not evidence.retrieval.passages:
+            return nothing_found(evidence.retrieval, self._model)
         try:
-            return self._solver.solve(evidence, self.llm, on_text=on_text)
+            if self._solver is not None:
+                return self._solver.solve(evidence, self.llm, on_text=on_text)
+            if self._generator is None:
+                return answer_by_rules(evidence)
+            answer = self._generator.answer(evidence, on_text=on_text)
+            if self._second is not None and answer.grounded and not answer.verified:
+                answer = confirmed(answer, self._second.answer(evidence))
+            return answer
         except LLMReplyError as error:
             return unusable_reply(evidence.retrieval, self._model, error)
+        except FAULTS_OF_REPLIES as error:
+            if self.llm is None:
+                raise
+            log.warning("What a model replied could not be worked on", exc_info=True)
+            fault = f"What the model replied could not be worked on: {type(error).__name__}: {str(error)[:200]}"
+            return replace(nothing_found(evidence.retrieval, self._model), reasons=(fault,), failure=fault)
 
     def _evidence(self, question: str) -> Evidence:
         found = self._retrieve(question, self._settings.k, self._settings.method)

@@ -33,7 +33,7 @@ from kgtable.resources import PACKAGE, __version__, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.limits import ProcessSetting, ReadLimits, content_size, each_of, faults_of
+from kgtable.tables.limits import ProcessSetting, ReadingTime, ReadLimits, content_size, each_of, faults_of
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, ReadContent, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
@@ -309,10 +309,12 @@ def write_job(
                     hint="Split the file, or free some memory.",
                 )
             before = _state(file)
-            content = _content(file, digest, job.known, settings.limits)
+            time = ReadingTime(file, settings.limits)
+            with time:
+                content = _content(file, digest, job.known, settings.limits)
             for grid in content.grids:
                 scan = None if job.known is None else job.known.scan
-                with faults_of(file):
+                with faults_of(file), time:
                     conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
                     output.write(conversion.between)
@@ -322,7 +324,7 @@ def write_job(
                 with faults_of(file):
                     tables.append(conversion.record())
             if content.has_text and job.share.is_first:
-                with faults_of(file):
+                with faults_of(file), time:
                     text = TextConversion(file, content, settings)
                 if output.tell() > beginning:
                     output.write(text.between)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.llm.deadline import keeps_deadlines, within
 from kgtable.resources import cache_folder
 from kgtable.storage import make_private
 
@@ -224,6 +225,8 @@ def _batches(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
 HOSTED_BATCH = 256
 HOSTED_LONGEST = 8_000
 """Characters sent of a text; the API refuses longer ones than 8,191 tokens."""
+HOSTED_SECONDS = 600.0
+"""For a batch of texts, further attempts included."""
 
 
 class HostedModel:
@@ -248,7 +251,7 @@ class HostedModel:
         from openai import DefaultHttpxClient, OpenAI
 
         # A redirect could carry the texts elsewhere.
-        http = DefaultHttpxClient(follow_redirects=False)
+        http = keeps_deadlines(DefaultHttpxClient(follow_redirects=False))
         address = os.environ.get("OPENAI_BASE_URL") or None
         client = OpenAI(api_key=key, base_url=address, max_retries=4, http_client=http)
         return StoredVectors(cls(model, client), cache_folder() / FILE, str(client.base_url))
@@ -268,9 +271,10 @@ class HostedModel:
         from openai import OpenAIError
 
         try:
-            reply = self._client.embeddings.create(
-                model=self._model, input=[text[:HOSTED_LONGEST] or " " for text in texts]
-            )
+            with within(HOSTED_SECONDS):
+                reply = self._client.embeddings.create(
+                    model=self._model, input=[text[:HOSTED_LONGEST] or " " for text in texts]
+                )
         except OpenAIError as error:
             raise EmbeddingError(
                 f"The embedding API gave no vectors: {error}",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from kgtable.config import NO_MODEL, OPENAI_URL, ModelEndpoint, Settings, same_url
 from kgtable.errors import ConfigError, StorageError
 from kgtable.llm.conversation import ModelReply, Outcome, ReplyReader, RetryPolicy, Send, Speaker
+from kgtable.llm.deadline import DeadlineError, keeps_deadlines, within
 from kgtable.llm.protocol import (
     FORMS,
     LLM,
@@ -166,16 +167,15 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
 
     def bounded(response: Any) -> None:
         if response.status_code >= 300:
-            budget, parts = _Budget(timeout), _ErrorBody()
+            parts = _ErrorBody()
             for piece in response.iter_bytes():
-                budget.take(len(piece))
                 if parts.filled(piece):
                     break
             response.close()
             parts.become(response)
 
     http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]})
-    client = openai.OpenAI(**_arguments(endpoint, timeout), http_client=http)
+    client = openai.OpenAI(**_arguments(endpoint, timeout), http_client=keeps_deadlines(http))
     _forget_foreign(client, endpoint)
     return client
 
@@ -193,21 +193,6 @@ def _forget_foreign(client: openai.OpenAI, endpoint: ModelEndpoint) -> None:
 
 MOST_RECEIVED = 16 << 20
 """Bytes of a reply, whole or streamed, beyond which it is given up."""
-
-
-class _Budget:
-    """Bytes and seconds left for one attempt; `take` raises `_OverBudgetError` beyond either."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._until, self._bytes = seconds, time.monotonic() + seconds, 0
-
-    def take(self, size: int) -> None:
-        """Count what was received."""
-        self._bytes += size
-        if self._bytes > MOST_RECEIVED:
-            raise _OverBudgetError(f"the reply is longer than {MOST_RECEIVED:,} bytes", timed_out=False)
-        if time.monotonic() > self._until:
-            raise _OverBudgetError(f"no whole reply within {self._seconds:g} seconds", timed_out=True)
 
 
 class _ErrorBody:
@@ -228,22 +213,20 @@ class _ErrorBody:
         response._content = b"".join(self._parts)
 
 
-class _OverBudgetError(Exception):
-    """A reply took too long or is too long."""
-
-    def __init__(self, text: str, *, timed_out: bool) -> None:
-        super().__init__(text)
-        self.timed_out = timed_out
+class _TooLongError(Exception):
+    """A reply has too many bytes."""
 
 
 def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap, timeout: float) -> ModelReply | RequestFault:
     """Send one attempt, streamed where `tap` is open. `timeout` is for the whole reply, in seconds."""
     try:
-        budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
+        received, reader = 0, ReplyReader(tap if tap.open else None)
         sent = _streamed(body) if tap.open else body
-        with client.chat.completions.with_streaming_response.create(**sent) as streamed:
+        with within(timeout), client.chat.completions.with_streaming_response.create(**sent) as streamed:
             for piece in streamed.iter_bytes():
-                budget.take(len(piece))
+                received += len(piece)
+                if received > MOST_RECEIVED:
+                    raise _TooLongError(f"the reply is longer than {MOST_RECEIVED:,} bytes")
                 reader.feed(piece)
         return reader.reply()
     except Exception as error:
@@ -276,11 +259,10 @@ def _fault(error: Exception) -> RequestFault:
     """Turn an exception of the client into a fault; any other is raised again."""
     import openai
 
-    over = _over_budget(error)
-    if over is not None:
-        error = over
-    if isinstance(error, _OverBudgetError):
-        return RequestFault(str(error), None if error.timed_out else 502, "", None, error.timed_out)
+    if _is_late(error):
+        return RequestFault("no whole reply in time", timed_out=True)
+    if isinstance(error, _TooLongError):
+        return RequestFault(str(error), 502)
     if isinstance(error, openai.APIStatusError) and 300 <= error.status_code < 400:
         location = str(error.response.headers.get("location"))[:200]
         return RequestFault(f"it redirects to {location!r}, which is not followed", error.status_code)
@@ -298,11 +280,11 @@ def _fault(error: Exception) -> RequestFault:
     raise error
 
 
-def _over_budget(error: BaseException | None) -> _OverBudgetError | None:
-    """The exhausted budget behind an error; the client wraps what its hooks raise."""
-    while error is not None and not isinstance(error, _OverBudgetError):
+def _is_late(error: BaseException | None) -> bool:
+    """Whether a deadline is behind an error; the client wraps what comes from its connections and hooks."""
+    while error is not None and not isinstance(error, DeadlineError):
         error = error.__cause__
-    return error
+    return error is not None
 
 
 def _body(error: openai.APIStatusError) -> str:

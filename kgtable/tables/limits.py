@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import signal
 import threading
 import zipfile
 import zlib
@@ -185,6 +186,36 @@ def faults_of(file: TableFile) -> Iterator[None]:
         log.debug("%s cannot be read", file.relative, exc_info=True)
         named = ValueError(f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]}")
         raise unreadable(file, named, "Is it damaged? Save it anew, or as CSV.") from error
+
+
+class ReadingTime:
+    """The processor time that a file has for what is done with it as a whole in this process: blocks of `with`.
+
+    Rows that stream are not among it: each takes as long as the one before. Signals reach the main thread alone,
+    so that there is no bound in others.
+    """
+
+    def __init__(self, file: TableFile, limits: ReadLimits) -> None:
+        self._file, self._seconds = file, limits.seconds_for(file.path)
+        self._left = self._seconds
+
+    def __enter__(self) -> None:
+        self._bounded = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+        if self._bounded:
+            self._before = signal.signal(signal.SIGVTALRM, self._end)
+            signal.setitimer(signal.ITIMER_VIRTUAL, max(self._left, 0.01), 1.0)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bounded:
+            self._left = signal.setitimer(signal.ITIMER_VIRTUAL, 0)[0]
+            signal.signal(signal.SIGVTALRM, self._before)
+
+    def _end(self, *_: object) -> None:
+        raise UnreadableTableError(
+            f"reading it takes more than {self._seconds:,.0f} seconds.",
+            path=self._file.relative,
+            hint="Split it, or give it more time by --file-seconds.",
+        )
 
 
 def each_of(file: TableFile, items: Iterable[_Item]) -> Iterator[_Item]:

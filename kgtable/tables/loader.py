@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -172,12 +173,12 @@ def _ids(file: TableFile, grids: list[Grid]) -> list[str]:
     if len(grids) == 1:
         return [file.id]
     names = [grid.source.sheet or str(grid.source.number) for grid in grids]
-    repeated = {name for name in names if names.count(name) > 1}
-    ids: list[str] = []
+    counts = Counter(names)
+    ids: dict[str, None] = {}
     for number, name in enumerate(names):
-        name = f"{name}~{number}" if name in repeated or f"{file.id}#{name}" in ids else name
-        ids.append(f"{file.id}#{name}")
-    return ids
+        name = f"{name}~{number}" if counts[name] > 1 or f"{file.id}#{name}" in ids else name
+        ids[f"{file.id}#{name}"] = None
+    return list(ids)
 
 
 def _sidecar_name(file: TableFile) -> str:

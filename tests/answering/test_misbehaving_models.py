@@ -149,6 +149,19 @@ def test_what_a_model_does_wrong_ends_in_an_unverified_answer(name: str, kg: kgt
         assert answer.failure
 
 
+@pytest.mark.parametrize("kind", [SyntaxError, MemoryError, RecursionError])
+def test_a_reply_that_nothing_foresaw_ends_in_an_answer_that_says_what_failed(
+    kind: type[Exception], kg: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise kind("too much of it")
+
+    monkeypatch.setattr("kgtable.answering.ask.judge", fail)
+    answer = kg.ask(QUESTION, llm=scripted(GOOD))
+    assert (answer.text, answer.status) == ("", Status.NONE)
+    assert f"{kind.__name__}: too much of it" in answer.failure
+
+
 def test_a_reply_that_is_no_reply_is_one_error(kg: kgtable.KnowledgeGraph) -> None:
     with ScriptedServer([Raw("x" * HUGE)] * 6) as server:
         options = ["--base-url", server.base_url, "--model", "tiny", "--kg", str(kg.path)]

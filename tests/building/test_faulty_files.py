@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -21,6 +22,8 @@ from kgtable.graph.table_encoder import TableShape
 from kgtable.ontology.mapping_rows import read_rows
 from kgtable.tables import loader
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.layout.header import find_header
+from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Grid, Row, Source
 
@@ -125,6 +128,24 @@ def test_any_error_of_one_file(
     monkeypatch.setattr("kgtable.tables.readers.markdown.read_markdown", read)
     monkeypatch.setattr(TableShape, "description", describe)
     check(tables, tmp_path, "b.md", "")
+
+
+@pytest.mark.parametrize("where", ["loader.split_regions", "layout.detect.find_header"])
+def test_a_text_file_that_takes_too_long_is_named_and_the_others_are_built(
+    where: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tables / "m.csv").write_text("x,y\n5,6\n", encoding="utf-8")
+    usual = find_header if where.endswith("header") else split_regions
+
+    def endless(grid: Grid, *rest: Any) -> Any:
+        while grid.source.path == "m.csv":
+            pass
+        return usual(grid, *rest)
+
+    monkeypatch.setattr(f"kgtable.tables.{where}", endless)
+    report = kgtable.convert(tables, tmp_path / "out.ttl", file_seconds=1)
+    assert [table.id for table in report.tables] == ["a", "z"]
+    assert [error[:40] for error in report.errors] == ["m.csv: reading it takes more than 1 seco"]
 
 
 def test_a_full_disk_is_no_fault_of_the_file(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,15 +63,24 @@ def test_a_redirect_is_not_followed(status: int) -> None:
 HEAD = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n\r\n"
 
 
-@pytest.mark.parametrize("status", [200, 400])
+DRIPS = {
+    "body": (HEAD % 200, b" "),
+    "body of an error": (HEAD % 400, b" "),
+    "1xx responses": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
+    "header lines": (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n"),
+}
+
+
 @pytest.mark.parametrize("listening", [False, True])
-def test_a_dripping_reply_ends_with_the_time_limit(status: int, listening: bool) -> None:
+@pytest.mark.parametrize("name", DRIPS)
+def test_a_dripping_reply_ends_with_the_time_limit(name: str, listening: bool) -> None:
     over = threading.Event()
+    first, drop = DRIPS[name]
 
     def drip(connection: socket.socket) -> None:
-        connection.sendall(HEAD % status)
+        connection.sendall(first)
         while not over.wait(0.05):
-            connection.sendall(b" ")
+            connection.sendall(drop)
 
     try:
         with raw_server(drip) as url:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import kgtable
+from kgtable.tables.discovery import TableFile
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.layout.regions import split_regions
+from kgtable.tables.limits import ReadingTime, ReadLimits
 from kgtable.tables.model import Area, Grid, Row
 from tests.tables.layout.grids import grid
 
@@ -137,3 +139,10 @@ def test_notes_beside_a_table_name_no_column_and_stand_after_it() -> None:
     assert dict(table.structure.marks) == {"*": "onshore plants only"}
     remarks = make_table(grid("Energy|GWh||Remark\nWind|12||new turbine in May\nSun|8||"))
     assert (remarks.columns[3].name, remarks.context.after) == ("Remark", ())
+
+
+@pytest.mark.parametrize("lines", ["a|b\n1|2", "a|b\n|\n1|2\n|", "x|1\ny|2\n|", "x|y\nz|w\n|"])
+def test_rows_that_repeat_are_looked_at_in_time_that_grows_with_their_number(lines: str, tmp_path: Path) -> None:
+    sheet = grid("name|value\n" + "\n".join([lines] * 20_000))
+    with ReadingTime(TableFile(tmp_path, "sheet.csv", "sheet"), ReadLimits.of_seconds(20)):
+        assert len(split_regions(sheet)) == 1

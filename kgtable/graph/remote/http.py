@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from kgtable.errors import ConfigError, RemoteStoreError, UsageError
+from kgtable.llm.deadline import keeps_deadlines, within
 from kgtable.resources import __version__
 
 TOKEN, USER, ORIGINS = "KGTABLE_SPARQL_TOKEN", "KGTABLE_SPARQL_USER", "KGTABLE_SPARQL_ORIGIN"
@@ -212,10 +213,12 @@ class EndpointClient:
         with self._opening:
             if self._client is None:
                 # A redirect could carry credentials and queries elsewhere: it is reported, not followed.
-                self._client = httpx.Client(
-                    follow_redirects=False,
-                    timeout=self._policy.timeout,
-                    headers={"User-Agent": f"kgtable/{__version__}", "Accept-Encoding": "gzip"},
+                self._client = keeps_deadlines(
+                    httpx.Client(
+                        follow_redirects=False,
+                        timeout=self._policy.timeout,
+                        headers={"User-Agent": f"kgtable/{__version__}", "Accept-Encoding": "gzip"},
+                    )
                 )
                 weakref.finalize(self, self._client.close)
             return self._client
@@ -283,14 +286,15 @@ class EndpointClient:
                 return reply
 
     def _once(self, request: httpx.Request, url: str) -> HttpReply:
-        policy, deadline = self._policy, time.monotonic() + self._policy.timeout
+        policy = self._policy
         try:
-            try:
-                response = self._open().send(request, stream=True)
-            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
-                raise _BrokenConnectionError from error
-            with closing(response):
-                body = _read(response, deadline, policy, url)
+            with within(policy.timeout):
+                try:
+                    response = self._open().send(request, stream=True)
+                except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+                    raise _BrokenConnectionError from error
+                with closing(response):
+                    body = _read(response, policy, url)
             found = response.headers
             unpacked = _unpacked(body, response, policy, url)
             return HttpReply(response.status_code, found, unpacked, found.get("location", ""))
@@ -322,13 +326,11 @@ def _wait(retry_after: str | None, attempt: int) -> float:
     return 0.5 * 2.0**attempt
 
 
-def _read(response: httpx.Response, deadline: float, policy: HttpPolicy, url: str) -> bytes:
-    """Read the body as it was sent, within the limits of time and size."""
+def _read(response: httpx.Response, policy: HttpPolicy, url: str) -> bytes:
+    """Read the body as it was sent, within the limit of size."""
     pieces, size = [], 0
     for piece in response.iter_raw():
         size += len(piece)
-        if time.monotonic() > deadline:
-            raise TimeoutError
         if size > policy.most_sent:
             raise _too_large(url, policy.most_sent, "")
         pieces.append(piece)

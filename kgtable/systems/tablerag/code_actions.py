@@ -213,7 +213,7 @@ class CodeActions(ABC):
         self._lost = False
         try:
             return self._observed(code, reply)
-        except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError):
+        except Exception:  # the code may have had its process send anything, and be none that can be parsed here
             return Observation("Error: the result cannot be read.", action=code)
 
     def close(self) -> None:

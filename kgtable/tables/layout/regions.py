@@ -8,9 +8,10 @@ it is not clear that there are several tables, the sheet stays whole and a notic
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -34,12 +35,9 @@ class _Block:
 
     top: int
     bottom: int
-    rows: tuple[Row, ...]
-
-    @property
-    def wide(self) -> list[int]:
-        """The positions of its rows that hold more than one text."""
-        return [index for index, row in enumerate(self.rows) if len(filled(row)) > 1]
+    rows: Sequence[Row]
+    wide: Sequence[int]
+    """The positions of its rows that hold more than one text."""
 
 
 def split_regions(grid: Grid, begins: Sequence[int] | None = None) -> list[Grid]:
@@ -164,17 +162,26 @@ def _blocks(rows: Sequence[Row]) -> Iterator[_Block]:
         if any(not blank(text) for text in row):
             start = index if start is None else start
         elif start is not None:
-            yield _Block(start, index - 1, tuple(rows[start:index]))
+            held = rows[start:index]
+            yield _Block(start, index - 1, held, _wide(held))
             start = None
 
 
+def _wide(rows: Sequence[Row]) -> list[int]:
+    """The positions of the rows that hold more than one text."""
+    return [index for index, row in enumerate(rows) if len(filled(row)) > 1]
+
+
 def _begins_table(block: _Block, above: Sequence[_Block]) -> bool | None:
-    """Whether a block is a table of its own below the others; None where that is not clear."""
+    """Whether a block is a table of its own below the others; None where that is not clear.
+
+    It looks no farther up than it must, for a sheet may have a hundred thousand blocks.
+    """
     wide = block.wide
     first = block.rows[wide[0]]
-    if len(wide) < 2 or sum(len(part.wide) for part in above) < 2:
+    if len(wide) < 2 or len(list(islice(chain.from_iterable(part.wide for part in above), 2))) < 2:
         return False
-    if all(len(part.rows) == 1 and len(filled(part.rows[0])) * 2 < len(filled(first)) for part in above):
+    if all(len(part.rows) == 1 and len(filled(part.rows[0])) * 2 < len(filled(first)) for part in reversed(above)):
         return False  # pairs of name and value, each set apart
     header_above = next(part.rows[part.wide[0]] for part in above if part.wide)
     if _stripped(first) == _stripped(header_above):
@@ -188,7 +195,7 @@ def _begins_table(block: _Block, above: Sequence[_Block]) -> bool | None:
         return _names_differ(first, header_above)
     if profile.numeric or body:
         return False
-    upper = [row for part in above for row in part.rows][-SAMPLE_ROWS:]
+    upper = [row for part in above[-SAMPLE_ROWS:] for row in part.rows[-SAMPLE_ROWS:]][-SAMPLE_ROWS:]
     upper_profile = profile_rows(upper, max(map(len, upper)))
     clash = [c for c in filled(first) if c in upper_profile.numeric and _is_of_text(below, c)]
     same_extent = filled(first)[-1] == max(filled(row)[-1] for row in upper if filled(row))
@@ -272,11 +279,12 @@ def _cut_at_headers(rows: Sequence[Row], area: Area, doubts: list[Area]) -> list
     """The area cut above each header between figures that no blank row sets off, with the caption above it."""
     cells = _cells(rows, area)
     starts: list[int] = []
-    header = next((index for index, row in enumerate(cells) if len(filled(row)) > 1), 0)
+    wide = _wide(cells)
+    header = wide[0] if wide else 0
     for index in range(header + 1 + FEWEST_ROWS, len(cells) - FEWEST_ROWS):
         if not _is_worded(cells[index]):
             continue
-        found = _interrupts(cells, header, index)
+        found = _interrupts(cells, wide, header, index)
         if found is None:
             doubts.append(replace(area, top=area.top + index))
         elif found:
@@ -286,20 +294,26 @@ def _cut_at_headers(rows: Sequence[Row], area: Area, doubts: list[Area]) -> list
     return [replace(area, top=area.top + top, bottom=area.top + end - 1) for top, end in pairwise(bounds)]
 
 
-def _interrupts(cells: Sequence[Row], header: int, index: int) -> bool | None:
-    """Whether a row of names between figures heads a table of its own; None where that is not clear."""
+def _interrupts(cells: Sequence[Row], wide: Sequence[int], header: int, index: int) -> bool | None:
+    """Whether a row of names between figures heads a table of its own; None where that is not clear.
+
+    `wide` are the rows of more than one text.
+    """
     row, above = cells[index], cells[header]
     columns = filled(row)
-    upper = [line for line in cells[header + 1 : index] if len(filled(line)) > 1]
-    lower = list(takewhile(lambda line: not _is_worded(line), cells[index + 1 :]))
-    lower = [line for line in lower[:SAMPLE_ROWS] if len(filled(line)) > 1]
+    lower = list(takewhile(lambda line: not _is_worded(line), cells[index + 1 : index + 1 + SAMPLE_ROWS]))
+    lower = [line for line in lower if len(filled(line)) > 1]
+    end = bisect_left(wide, index)
+    upper = [cells[line] for line in wide[max(bisect_right(wide, header), end - SAMPLE_ROWS) : end]]
     if min(len(upper), len(lower)) < FEWEST_ROWS:
         return False
-    interrupted = [c for c in columns[1:] if _is_of_figures(upper, c) and _is_of_figures(lower, c)]
     names = [row[column].strip().casefold() for column in columns]
     known = {text.casefold() for text in _stripped(above)}
     covers = {column for line in lower for column in filled(line)} <= set(columns)
-    if not interrupted or not covers or len(set(names)) < len(names) or known & set(names):
+    if not covers or len(set(names)) < len(names) or known & set(names):
+        return False
+    interrupted = [c for c in columns[1:] if _is_of_figures(upper, c) and _is_of_figures(lower, c)]
+    if not interrupted:
         return False
     other_extent = columns[-1] != filled(above)[-1]
     with_unit = any(parse_unit_text(row[column]) is not None for column in interrupted)

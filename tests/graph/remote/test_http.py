@@ -3,7 +3,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import socket
+import threading
 import tracemalloc
+from contextlib import suppress
 from urllib.parse import quote
 
 import pytest
@@ -184,3 +187,27 @@ def test_connections_are_closed_and_opened_again() -> None:
             assert client.send("GET", server.url).status == 204
             client.close()
         client.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "drop"), [(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"), (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n")]
+)
+def test_a_head_without_end_is_given_up_in_time(first: bytes, drop: bytes) -> None:
+    over = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(first)
+            while not over.wait(0.05):
+                connection.sendall(drop)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        client = EndpointClient(HttpPolicy(timeout=0.5, retries=0))
+        try:
+            with pytest.raises(RemoteStoreError, match="no whole answer within"):
+                client.send("GET", f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        finally:
+            over.set()
+            client.close()

@@ -86,6 +86,17 @@ def test_python_gives_its_last_value_and_keeps_variables(python: PythonActions) 
     assert "SyntaxError" in python.run("T1[").text
 
 
+@needs_bwrap
+@pytest.mark.parametrize("code", ["(", "(" * 1_000, "-" * 5_000 + "1", "a\0b"])
+def test_code_that_only_its_own_process_can_parse_is_told(code: str, found: Evidence) -> None:
+    actions = PythonActions(found, ["orders"])
+    try:
+        actions.run("import ast; whole = ast.parse; ast.parse = lambda code: whole('7')")
+        assert actions.run(code).text == "Error: the result cannot be read."
+    finally:
+        actions.close()
+
+
 def reply(action: str | None = None, answer: str | None = None) -> dict[str, Any]:
     return {"thought": "", "action": action, "answer": answer}
 
