@@ -9,6 +9,8 @@ import secrets
 import shutil
 import unicodedata
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import GraphDirectory
+from kgtable.errors import KgtableError
 from kgtable.server import requests, security
 from kgtable.server.options import MEBIBYTE, UPLOADS
 from kgtable.server.requests import TellEvent
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem, busy, storage_kind
+from kgtable.storage import storage_errors
 from kgtable.tables.discovery import SUFFIXES
 
+WAITING = ".waiting"
 MOST_WAITING = 50
 """Uploads that are not built yet, and are kept."""
 LONGEST_NAME = 120
+"""Bytes of a name without its suffix, as UTF-8."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|;#%\[\]]+")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
@@ -49,7 +57,7 @@ def safe_name(name: str) -> str:
     if not dot or not stem or f".{suffix.lower()}".removesuffix(".gz") not in SUFFIXES:
         known = ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))
         raise Problem("unsupported-media-type", f"{last[:100]!r} is no file of tables. Known are: {known}.")
-    stem = stem[:LONGEST_NAME].strip(" .") or "table"
+    stem = stem.encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "table"
     return f"_{stem}.{suffix.lower()}" if _RESERVED.match(stem) else f"{stem}.{suffix.lower()}"
 
 
@@ -69,7 +77,11 @@ class Editing:
     def __init__(self, state: ServerState) -> None:
         self._state = state
         self._waiting: OrderedDict[str, WaitingFile] = OrderedDict()
+        self._arriving = 0
         self._building = False
+        directory = state.view().directory
+        if state.settings.editable and directory is not None:
+            self._waiting.update((file.id, file) for file in _left_by_the_last_server(Path(directory)))
 
     def routes(self) -> list[Route]:
         """The routes below ``/api``."""
@@ -100,27 +112,31 @@ class Editing:
         headers = requests.header_map(request.scope)
         self._require(headers)
         name = safe_name(requests.single(requests.parameters(request.scope["query_string"]), "name") or "")
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) + self._arriving >= MOST_WAITING:
             raise busy(f"{MOST_WAITING} files wait to be built already. Build or remove them first.", 5)
-        folder = self._folder() / ".waiting"
-        folder.mkdir(parents=True, exist_ok=True)
-        id = secrets.token_hex(8)
-        limit = self._state.settings.limits.upload
-        async with requests.saved_body(request.receive, headers, limit, folder) as saved:
-            size = saved.stat().st_size
-            place = folder / id
-            place.mkdir()
-            path = place / self._free_name(name)
-            os.replace(saved, path)
-            saved.touch()  # which the block removes
-        file = WaitingFile(id, path.name, size, path)
-        self._waiting[id] = file
+        self._arriving += 1
         try:
-            found = await self._state.edit({"op": "preview", "file": str(path)})
+            file = await self._keep(request, headers, name)
+        finally:
+            self._arriving -= 1
+        try:
+            found = await self._state.edit({"op": "preview", "file": str(file.path)})
         except Problem:
-            self._forget(id)
+            self._forget(file.id)
             raise
         return _json({**_about(file), "preview": json.loads(found)}, 201)
+
+    async def _keep(self, request: Request, headers: dict[bytes, bytes], name: str) -> WaitingFile:
+        """Save the body of an upload among the files that wait."""
+        limit = self._state.settings.limits.upload
+        with _storing():
+            folder = self._folder() / WAITING
+            folder.mkdir(parents=True, exist_ok=True)
+            async with requests.saved_body(request.receive, headers, limit, folder) as saved:
+                file = _into_waiting(saved, folder, self._free_name(name))
+                saved.touch()  # which the block removes
+        self._waiting[file.id] = file
+        return file
 
     async def remove(self, request: Request) -> Response:
         """Remove a file that waits."""
@@ -219,8 +235,7 @@ class Editing:
     def _forget(self, id: str) -> None:
         file = self._waiting.pop(id, None)
         if file is not None:
-            file.path.unlink(missing_ok=True)
-            file.path.parent.rmdir()
+            shutil.rmtree(file.path.parent, ignore_errors=True)
 
 
 def _about(file: WaitingFile) -> dict[str, Any]:
@@ -240,6 +255,47 @@ def _json(value: object, status: int = 200) -> Response:
     return Response(content, status, {"cache-control": "no-store"}, requests.JSON)
 
 
-def remove_waiting(directory: Path) -> None:
-    """Remove what was uploaded and not built when the last server ended."""
-    shutil.rmtree(directory / UPLOADS / ".waiting", ignore_errors=True)
+@contextmanager
+def _storing() -> Iterator[None]:
+    """Raises a `Problem` in place of an error of the file system."""
+    try:
+        yield
+    except OSError as error:
+        raise Problem(storage_kind(error), f"The upload could not be saved: {error.strerror}.") from None
+
+
+def _into_waiting(path: Path, folder: Path, name: str) -> WaitingFile:
+    """Move a file among those that wait, each in a folder of its own."""
+    place = folder / secrets.token_hex(8)
+    place.mkdir()
+    return WaitingFile(place.name, name, path.stat().st_size, path.replace(place / name))
+
+
+def _left_by_the_last_server(directory: Path) -> Iterator[WaitingFile]:
+    """The uploads that wait, with those of a build that did not end: they lie here, but the graph does not have them.
+
+    Raises `ServerError` where they cannot be moved.
+    """
+    folder = directory / UPLOADS
+    if not folder.is_dir():
+        return
+    try:
+        catalogue = Catalogue.load(GraphDirectory(directory).current().catalogue_path)
+    except KgtableError:
+        return  # what a damaged graph has is not known
+    built = {Path(record.location).resolve() for record in catalogue.files.values()}
+    with storage_errors(folder):
+        (folder / WAITING).mkdir(exist_ok=True)
+        for entry in sorted((folder / WAITING).iterdir()):
+            held = sorted(entry.iterdir()) if entry.is_dir() else []
+            if len(held) == 1:
+                yield WaitingFile(entry.name, held[0].name, held[0].stat().st_size, held[0])
+            elif held:
+                continue
+            elif entry.is_dir():
+                entry.rmdir()
+            else:
+                entry.unlink()  # half an upload
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and not path.name.startswith(".") and path.resolve() not in built:
+                yield _into_waiting(path, folder / WAITING, path.name)

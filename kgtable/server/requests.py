@@ -178,17 +178,19 @@ async def saved_body(receive: Receive, headers: Mapping[bytes, bytes], limit: in
 
     Raises `Problem` if it is too long or compressed, or the disk is full.
     """
-    descriptor, name = tempfile.mkstemp(prefix="upload-", dir=folder)
+    name = None
     try:
         try:
+            descriptor, name = tempfile.mkstemp(prefix="upload-", dir=folder)
             with open(descriptor, "wb") as file:
                 await _take(receive, headers, limit, file.write)
         except OSError as error:
             raise Problem(storage_kind(error), f"The body could not be saved: {error.strerror}.") from None
         yield Path(name)
     finally:
-        with suppress(OSError):
-            os.unlink(name)
+        if name is not None:
+            with suppress(OSError):
+                os.unlink(name)
 
 
 async def _take(receive: Receive, headers: Mapping[bytes, bytes], limit: int, keep: Callable[[bytes], object]) -> None:

@@ -23,7 +23,6 @@ from kgtable.building.generations import POINTER
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.bounds import BoundedHeads, BoundedProtocol
-from kgtable.server.editing import remove_waiting
 from kgtable.server.options import (
     MEBIBYTE,
     MOST_HELD,
@@ -236,8 +235,6 @@ def serve_directory(
 
         start_empty(directory)
     with _only_writer(directory) if changes else nullcontext():
-        if settings.editable:
-            remove_waiting(directory)
         _serve_graph(directory, settings, asked_for, log=log, say=say, browser=browser)
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import kgtable
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import UsageError
+from kgtable.server import editing
 from kgtable.server.editing import safe_name
 from kgtable.server.options import ServerSettings
 from kgtable.server.security import may_edit, require_edit
@@ -188,6 +192,69 @@ def test_decisions_are_texts_about_known_fields() -> None:
     for wrong in ([], {"rows": []}, {"columns": {}}, {"tables": [{"table": "a", "x": "y"}]}):
         with pytest.raises(UsageError):
             check_decisions(wrong)
+
+
+def waiting(server: Running) -> dict[str, str]:
+    """The ids of the files that wait, by name."""
+    return {file["name"]: file["id"] for file in server.client.get("/api/editing").json()["waiting"]}
+
+
+def test_what_a_killed_server_left_waits_at_the_next_start(folder: Path, tmp_path: Path) -> None:
+    kgtable.build(folder / "tables", tmp_path / "graph", embedding="none").close()
+    settings, source = ServerSettings(port=0, editable=True), GraphFolder(tmp_path / "graph")
+    uploads = tmp_path / "graph" / "uploads"
+    with running(settings, source) as server:
+        built(server, {"uploads": [upload(server, "first.csv", FERRIES).json()["id"]]})
+        upload(server, "kept.csv", FERRIES)
+    # A build moves its uploads here before it has made tables of them; half an upload lies among those that wait.
+    (uploads / "killed.csv").write_text(COSTS, encoding="utf-8")
+    (uploads / ".waiting" / "upload-half").write_text("x", encoding="utf-8")
+    (uploads / ".waiting" / "empty").mkdir()
+    with running(settings, source) as server:
+        found = waiting(server)
+        assert set(found) == {"kept.csv", "killed.csv"}
+        assert server.client.get("/api/editing").json()["brought"] == ["first.csv"]
+        assert len(list((uploads / ".waiting").iterdir())) == 2
+        assert built(server, {"uploads": [found["killed.csv"]]})["added"] == ["killed"]
+        assert server.client.delete(f"/api/uploads/{found['kept.csv']}").status_code == 204
+        assert waiting(server) == {}
+        assert {"killed", "first"} <= tables(server)
+
+
+@pytest.mark.parametrize("letter", ["船", "é", "a", "\U0001f6a2"])
+def test_a_long_name_is_cut_to_what_a_file_system_takes(editable: Running, letter: str) -> None:
+    answer = upload(editable, letter * 300 + ".csv", FERRIES)
+    assert answer.status_code == 201
+    assert answer.json()["name"].startswith(letter * 20)
+    editable.client.delete(f"/api/uploads/{answer.json()['id']}")
+
+
+def test_uploads_that_cannot_be_saved_say_so(folder: Path, tmp_path: Path) -> None:
+    kgtable.build(folder / "tables" / "ports.csv", tmp_path / "graph", embedding="none").close()
+    (tmp_path / "graph" / "uploads").write_text("not a folder", encoding="utf-8")
+    with running(ServerSettings(port=0, editable=True), GraphFolder(tmp_path / "graph")) as server:
+        answer = upload(server, "x.csv", FERRIES)
+        assert "storage-failed" in answer.json()["type"]
+        assert "could not be saved" in answer.json()["detail"]
+        assert "Traceback" not in server.log.getvalue()
+
+
+def test_slow_uploads_count_before_they_are_complete(editable: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editing, "MOST_WAITING", 2)
+    url = httpx.URL(editable.url)
+    head = f"POST /api/uploads?name=x.csv HTTP/1.1\r\nHost: {url.host}:{url.port}\r\n"
+    head += f"Content-Length: {len(FERRIES)}\r\n\r\n"
+    with ExitStack() as held:
+        slow = [held.enter_context(socket.create_connection((url.host, url.port or 80))) for _ in range(6)]
+        for connection in slow:
+            connection.sendall(head.encode() + FERRIES[:5].encode())
+        for connection in slow:
+            with suppress(OSError):
+                connection.sendall(FERRIES[5:].encode())
+        statuses = [connection.recv(12)[9:] for connection in slow]
+    for file in editable.client.get("/api/editing").json()["waiting"]:
+        editable.client.delete(f"/api/uploads/{file['id']}")
+    assert sorted(statuses) == [b"201", b"201", b"503", b"503", b"503", b"503"]
 
 
 def test_a_graph_knows_what_it_was_built_from(folder: Path, tmp_path: Path) -> None:
