@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import time
 from bisect import bisect_left
 from collections import OrderedDict
@@ -21,6 +20,7 @@ from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, TextIO
+from urllib.parse import unquote_plus
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -36,7 +36,10 @@ from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
 
-_TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
+
+def _names_token(part: str) -> bool:
+    """Whether a part of a query string gives the token, its name percent-encoded or not."""
+    return unquote_plus(part[:100].partition("=")[0]).strip().lower().endswith("token")
 
 
 class AccessLog:
@@ -52,8 +55,7 @@ class AccessLog:
         """Log one request. Long query strings are cut; bodies and tokens are never logged."""
         if self._stream is None:
             return
-        if "token=" in query.lower():
-            query = _TOKEN_PARAMETER.sub("token=…", query)
+        query = "&".join("token=…" if _names_token(part) else part for part in query.split("&"))
         now = time.time()
         if int(now) != self._second:
             self._second = int(now)

@@ -293,7 +293,7 @@ def _sidecar(path: Path) -> Path | None:
     if _suffix(path) == ".json":
         return None
     sidecar = Path(_stem_path(path) + ".json")
-    return sidecar if sidecar.is_file() else None
+    return sidecar if os.path.isfile(sidecar) else None  # also False for a name that is too long
 
 
 def _id_candidates(relative: str) -> tuple[str, str, str]:

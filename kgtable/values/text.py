@@ -269,7 +269,7 @@ def workbook_text(text: str) -> str:
     return _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:[0-9][0-9,. ]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s?%?")
 
 
@@ -291,6 +291,8 @@ def defused_cell(text: str) -> str:
 
     >>> defused_cell("=HYPERLINK(1)"), defused_cell("-12.5%"), defused_cell("@SUM(1)"), defused_cell("plain")
     ("'=HYPERLINK(1)", '-12.5%', "'@SUM(1)", 'plain')
+    >>> defused_cell(" =1+1"), defused_cell("\uff1d1+1")
+    ("' =1+1", "'＝1+1")
     """
     if _FORMULA.match(text) is None or _NUMBER.fullmatch(text) is not None:
         return text

@@ -90,6 +90,7 @@ def test_problems_are_pages_for_people_and_json_for_programs(exploring: Running)
 
 def test_requests_are_counted_and_logged_without_tokens(reading: Running) -> None:
     reading.client.get("/nowhere?token=a-secret&x=1")
+    reading.client.get("/nowhere?x=1&%74OKen=a-secret")
     reading.client.get("/metrics")
     text = reading.client.get("/metrics").text
     assert 'kgtable_requests_total{route="site",status="404"}' in text

@@ -145,6 +145,12 @@ def test_a_name_that_is_no_utf8_becomes_sound_text(tmp_path: Path) -> None:
     assert file.path.exists()
 
 
+def test_a_name_that_leaves_no_room_for_a_sidecar_is_read(tmp_path: Path) -> None:
+    name = "a" * 251 + ".csv"
+    (tmp_path / name).write_text("a,b\n1,2\n", encoding="utf-8")
+    assert [(file.relative, file.sidecar) for file in find_files([tmp_path])] == [(name, None)]
+
+
 def test_the_digest_covers_the_sidecar(tmp_path: Path) -> None:
     put(tmp_path, "a.csv", "a.json")
     [file] = find_files([tmp_path])
