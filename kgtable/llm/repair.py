@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from kgtable.llm.protocol import Schema
@@ -123,7 +124,7 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
     """
     text = without_thoughts(text)
     fault, end, is_repaired = "it holds no JSON object", 0, False
-    for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_STARTS]:
+    for start in (match.start() for match in islice(re.finditer(r"\{", text), MOST_STARTS)):
         if start < end:  # within an object that was read
             continue
         try:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from contextlib import suppress
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.llm.repair import ReplyFault, mismatch, read_object
+from kgtable.llm.repair import LONGEST_REPAIRED, REPAIR_SECONDS, ReplyFault, mismatch, read_object
 
 ANY = {"type": "object"}
 
@@ -95,6 +96,20 @@ def test_a_repair_that_takes_long_is_given_up() -> None:
     with pytest.raises(ReplyFault, match="cannot be read"):
         read_object('{"a":["' * 2_800 + "}", ANY)
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("count", [800, 4_000, 40_000])
+def test_a_long_reply_reaches_the_repair_once_or_not_at_all(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[int, float]] = []
+
+    def run(command: list[str], *, input: bytes, timeout: float, **named: Any) -> None:
+        sent.append((len(input), timeout))
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(ReplyFault, match="cannot be read"):
+        read_object("{a:b," * count + "}", ANY)
+    assert sent == ([(len("{a:b," * count) + 1, REPAIR_SECONDS)] if count * 5 < LONGEST_REPAIRED else [])
 
 
 SCHEMA: dict[str, Any] = {
