@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import log10
 from typing import NamedTuple, TypeAlias, overload
 from urllib.parse import unquote_to_bytes
@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 from pyoxigraph import NamedNode
 
 from kgtable.errors import UsageError
+from kgtable.values.text import text_cache
 
 Term: TypeAlias = str
 
@@ -83,7 +84,7 @@ class CellAddress(NamedTuple):
     column: int
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(65_536)
 def encode(text: str) -> str:
     """The text as one IRI path segment, percent-encoded by RFC 3987; injective.
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation, Overflow
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
@@ -39,6 +38,7 @@ from kgtable.programs.dimensions import (
 from kgtable.values.dates import month_of, parse_date, parse_day_of_year, parse_duration
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
+from kgtable.values.text import text_cache
 from kgtable.values.units import SCALE_POWERS
 
 SCALES = {"ONE": 0, **SCALE_POWERS}
@@ -117,7 +117,7 @@ def truth(value: bool) -> Datum:
     return Datum(ValueKind.TRUTH, value)
 
 
-@lru_cache(maxsize=65536)
+@text_cache(65536)
 def normal(text: str) -> str:
     """A text as equality sees it: no case, single spaces, plain quotes and dashes, no footnote marks.
 
@@ -128,7 +128,7 @@ def normal(text: str) -> str:
     return (_MARKS.sub("", plain) or plain).casefold()
 
 
-@lru_cache(maxsize=65536)
+@text_cache(65536)
 def time_span(lexical: str) -> TimeSpan | None:
     """The date, month, quarter, half, year or span of years with this lexical form, or None.
 
@@ -166,7 +166,7 @@ def month_day(text: str) -> TimeSpan | None:
     return TimeSpan(found.lexical, found.lexical, found.lexical) if found else None
 
 
-@lru_cache(maxsize=65536)
+@text_cache(65536)
 def time_in(text: str) -> TimeSpan | None:
     """The date or period that a text is, or that stands in it.
 
@@ -215,7 +215,7 @@ def span_seconds(lexical: str) -> Decimal | None:
     return -span if lexical.startswith("-") else span
 
 
-@lru_cache(maxsize=16384)
+@text_cache(16384)
 def number_in(text: str, index: int = 1) -> Decimal | None:
     """The number that a text is, or the `index`-th that stands in it.
 
@@ -605,7 +605,7 @@ def _loose_number(datum: Datum) -> Decimal | None:
     return datum.number if datum.number is not None else _plain_number(text_of(datum))
 
 
-@lru_cache(maxsize=65536)
+@text_cache(65536)
 def _plain_number(text: str) -> Decimal | None:
     """The number that a text as a whole prints."""
     number = parse_number(text.strip())

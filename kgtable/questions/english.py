@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from kgtable.resources import PACKAGE
 from kgtable.text.words import is_empty_word
 from kgtable.text.words import stem as stemmed
-from kgtable.values.text import without_accents
+from kgtable.values.text import text_cache, without_accents
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
 
@@ -73,7 +73,7 @@ def synonyms() -> Mapping[str, frozenset[str]]:
     return found
 
 
-@lru_cache(maxsize=100_000)
+@text_cache(100_000)
 def word_stem(word: str) -> str:
     """The stem of a word, the same for British and American spelling and for irregular forms of a verb.
 
@@ -166,14 +166,14 @@ def months() -> Mapping[str, int]:
     return found | {name[:3]: number for name, number in found.items()} | {"sept": 9}
 
 
-@lru_cache(maxsize=100_000)
+@text_cache(100_000)
 def fold(text: str) -> str:
     """Lower case without accents and possessive endings."""
     plain = _POSSESSIVE.sub("", text)
     return without_accents(plain).casefold().replace("’", "'")
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096)
 def unit_named(text: str) -> str | None:
     """The QUDT unit that a word names, or None.
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 
 from kgtable.errors import UnknownColumnError
 from kgtable.programs.algebra import (
@@ -22,6 +22,7 @@ from kgtable.questions.english import english, fold, months, unit_named, word_st
 from kgtable.tables.model import Role
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
+from kgtable.values.text import text_cache
 
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
@@ -47,7 +48,7 @@ _OWN_SHARE = re.compile(r"(.+?)\s+(?:share|percentage)\b", re.IGNORECASE)
 _SHARE_OF = re.compile(r"(?:%|\bper ?cent(?:age)?|\bshare|\bproportion)\s+of\s+(.+)", re.IGNORECASE)
 
 
-@lru_cache(maxsize=100_000)
+@text_cache(100_000)
 def stems_of(text: str) -> tuple[str, ...]:
     """The stems of a cell or a text, footnote marks left out.
 

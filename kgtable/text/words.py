@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 
 import Stemmer
 
 from kgtable.resources import PACKAGE
-from kgtable.values.text import without_accents
+from kgtable.values.text import text_cache, without_accents
 
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -80,7 +80,7 @@ def is_empty_word(word: str) -> bool:
     return word in _word_list("function") or only_asks(word)
 
 
-@lru_cache(maxsize=200_000)
+@text_cache(200_000)
 def stem(word: str) -> str:
     """The stem of a lower-case English word, by Snowball."""
     stemmer = getattr(_local, "stemmer", None)

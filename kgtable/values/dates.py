@@ -6,8 +6,9 @@ import calendar
 import datetime
 import re
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple
+
+from kgtable.values.text import text_cache
 
 LONGEST = 60
 """Cells with more characters than this are never dates."""
@@ -91,7 +92,7 @@ _COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
     """The date, month, date-time or time of day that is the whole of `text`, or None.
 

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from kgtable.resources import read_shipped
-from kgtable.values.text import without_accents
+from kgtable.values.text import text_cache, without_accents
 
 KINDS: Final = frozenset({"Count", "Amount", "Level", "Rate", "Rate?", "Duration", "Score"})
 """Kinds of measures; ``Rate?`` is a size or price of one thing, which some add up all the same."""
@@ -52,7 +52,7 @@ def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000)
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a header or label in small letters without accents, signs as words.
 
@@ -63,7 +63,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(_SIGNS.get(word, word) for word in _WORD.findall(plain))
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000)
 def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Found, ...]:
     """The terms of a text that speak for one of the senses `among`, from left to right, longest first.
 
@@ -81,7 +81,7 @@ def senses(text: str, among: frozenset[str], language: str = "en") -> tuple[Foun
     return tuple(found)
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000)
 def _occurrences(text: str, language: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
     """First and last word, and senses, of every term of a text: from left to right, longest first."""
     words, longest = words_of(text), _longest(language)
@@ -121,7 +121,7 @@ def ends_with(text: str, sense: str, language: str = "en") -> bool:
     return bool(found) and found[-1].last == len(words_of(text)) - 1
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000)
 def is_called(text: str, among: frozenset[str], language: str = "en") -> bool:
     """Whether a whole label is one term of these senses, years and numbers aside.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import lru_cache
+
+from kgtable.values.text import text_cache
 
 LONGEST_NAME = 300
 
@@ -162,7 +163,7 @@ _NO_DENOMINATOR = frozenset(
 )
 
 
-@lru_cache(maxsize=32_768)
+@text_cache(32_768)
 def find_measure(name: str) -> Measure | None:
     """The measure that the name of a row, column or group states, or None: most likely an amount.
 
@@ -203,7 +204,7 @@ def find_measure(name: str) -> Measure | None:
     return Measure.YEAR if _YEAR.fullmatch(bare) else None
 
 
-@lru_cache(maxsize=8_192)
+@text_cache(8_192)
 def duration_unit(name: str) -> str | None:
     """The unit of time that a name states: ``Remaining term (years)`` → ``YR``.
 
@@ -216,7 +217,7 @@ def duration_unit(name: str) -> str | None:
     return next((unit for word, unit in _UNITS_OF_TIME if re.search(rf"\b{word}s?\b", lowered)), None)
 
 
-@lru_cache(maxsize=8_192)
+@text_cache(8_192)
 def denominator(name: str) -> str | None:
     """The denominator of a value, other than a span of time: ``Earnings per share`` → ``share``.
 

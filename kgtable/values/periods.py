@@ -17,7 +17,7 @@ from kgtable.values.dates import (
     parse_date,
     parse_day_of_year,
 )
-from kgtable.values.text import without_marks
+from kgtable.values.text import text_cache, without_marks
 
 LONGEST = 300
 """Longer headers and labels than this are not searched for a period."""
@@ -148,7 +148,7 @@ def parse_days_of_year(text: str) -> Date | None:
     return Date(f"{first.lexical}/{end.lexical}", "")
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def find_period(text: str) -> str | None:
     """The period a header or label speaks of, in a form that sorts: a day, month, quarter, year or span.
 

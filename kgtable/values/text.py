@@ -8,9 +8,12 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal
+from functools import lru_cache, wraps
+from typing import Any, Literal, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _MARKS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=[)\]]))(?:\s?[¹²³⁴-⁹⁰ᵃ-ᶠ]{1,3}|\s?[*†‡§¶]{1,4}|\s?\[(?:\d{1,3}|[a-z]|note \d{1,3})\]){1,20}+\s*$",  # noqa: E501
@@ -307,3 +310,25 @@ class _Lines:
 
     def write(self, line: str) -> None:
         self.written.append(f"{line[:-2]}\n")
+
+
+LONGEST_CACHED = 100
+"""Characters of a text beyond which `text_cache` keeps nothing."""
+
+
+def text_cache(maxsize: int) -> Callable[[_Function], _Function]:
+    """Cache a function of a text, and of options of few values; the size of the cache is bounded in bytes.
+
+    A long text, which seldom comes twice, is neither kept nor looked for: clients and cells choose its length.
+    """
+
+    def decorated(function: _Function) -> _Function:
+        cached = lru_cache(maxsize)(function)
+
+        @wraps(function)
+        def call(text: str, *options: Any) -> Any:  # options by name would take twice the time
+            return (cached if len(text) <= LONGEST_CACHED else function)(text, *options)
+
+        return cast(_Function, call)
+
+    return decorated

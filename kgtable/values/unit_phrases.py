@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from kgtable.values.measures import Measure
-from kgtable.values.text import without_marks
+from kgtable.values.text import text_cache, without_marks
 from kgtable.values.unit_clauses import (
     COMMON_WORDS,
     NAMES_NOT_UNITS,
@@ -125,7 +125,7 @@ _SYMBOL_INSIDE = re.compile(
 """A symbol of power or energy that what is done with it follows: "Net MW in operation", "GWh sold"."""
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     """The unit and scale of a text that is nothing else, or None.
 
@@ -165,7 +165,7 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     return UnitPhrase(found.unit, found.scale, exceptions, shares)
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def parse_unit_text(text: str) -> UnitPhrase | None:
     """The unit and scale named within a header or label: whole, in parentheses, after a comma or "in".
 
@@ -185,7 +185,7 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     return found
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(16_384)
 def without_unit(text: str) -> str:
     """A header without the unit and scale that it states; empty where it says nothing else.
 

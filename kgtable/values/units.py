@@ -13,10 +13,11 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from kgtable.resources import read_shipped
+from kgtable.values.text import text_cache
 
 LONGEST_PRINTED = 60
 _PLURAL_WORD = re.compile(r"(?<=[a-z]{3})s\b")
@@ -88,7 +89,7 @@ _KINDS_OF_DIMENSIONS: Final = {
 }  # fmt: skip
 
 
-@cache
+@lru_cache(maxsize=4096)
 def quantity_kind(unit: str | None) -> str | None:
     """The kind of quantity, by QUDT local name, that numbers in a unit are of; None where no general one fits.
 
@@ -197,7 +198,7 @@ def find_header_unit(text: str) -> str | None:
     return headers.get(text) or headers.get(_loose(text))
 
 
-@cache
+@text_cache(16_384)
 def find_unit(text: str) -> Unit | None:
     """The unit that `text` names by QUDT name, symbol, UCUM code, English label or ISO 4217 code.
 

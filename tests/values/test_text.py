@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.values.text import (
+    LONGEST_CACHED,
     SPREADSHEET_DIGITS,
     normal_form,
     number_text,
     sound_text,
+    text_cache,
     value_text,
     without_accents,
 )
@@ -99,3 +101,16 @@ def test_texts_with_few_marks_have_their_normal_form() -> None:
             assert normal_form(form, text) == unicodedata.normalize(form, text)
         plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
         assert without_accents(text) == plain
+
+
+def test_a_cache_by_text_keeps_short_texts_alone() -> None:
+    asked: list[str] = []
+
+    @text_cache(2)
+    def ends(text: str, count: int = 1) -> str:
+        asked.append(text)
+        return text[-count:]
+
+    long = "a" * (LONGEST_CACHED + 1)
+    assert [ends("ab", 2), ends("ab", 2), ends("ab"), ends(long), ends(long)] == ["ab", "ab", "b", "a", "a"]
+    assert asked == ["ab", "ab", long, long]
