@@ -83,10 +83,10 @@ class Api:
         return Response(body, media_type=requests.JSON, headers=headers)
 
 
-async def whole_csv(state: ServerState, id: str) -> Response:
-    """A whole table as a CSV file that is named after the table. Raises `Problem` where there is none."""
+async def whole_csv(state: ServerState, id: str, *, defuse: bool = False) -> Response:
+    """A whole table as a CSV file that is named after the table, `defuse` as in exports. Raises `Problem` for none."""
     named = json.loads(await state.explore({"op": "exists", "id": id}))
-    body = await state.explore({"op": "csv", "id": id})
+    body = await state.explore({"op": "csv", "id": id, "defuse": defuse})
     headers = {"content-disposition": attachment(f"{named['name']}.csv"), "cache-control": "no-cache"}
     return Response(body, headers=headers, media_type="text/csv; charset=utf-8")
 

@@ -37,6 +37,20 @@ def peer_of(client: tuple[str, int] | None) -> str:
     return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
 
 
+def _malformed() -> Problem:
+    return Problem("bad-request", "This is not HTTP/1.1.")
+
+
+def _long_headers(limits: ConnectionLimits) -> Problem:
+    detail = f"The headers are more than {limits.headers}, or longer than {limits.head_bytes:,} bytes."
+    return Problem("headers-too-large", detail, {"limit": limits.head_bytes})
+
+
+def _long_address(limits: ConnectionLimits) -> Problem:
+    detail = f"The address is longer than {limits.url_bytes:,} bytes. Long queries are sent by POST."
+    return Problem("address-too-long", detail, {"limit": limits.url_bytes})
+
+
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol on h11, with limits; `peers` counts the connections of one server by their peer.
 
@@ -92,6 +106,26 @@ class BoundedProtocol(H11Protocol):
         detail = f"The head of the request took longer than {self._limits.head_seconds:g} seconds."
         self._refuse(Problem("request-timeout", detail))
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read as HTTP; a request under way ends as if its client had gone."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            self._refuse(self._unreadable(self.conn.trailing_data[0]))
+            return
+        cycle.disconnected = True
+        cycle.message_event.set()
+        if cycle.response_started:
+            self.transport.close()
+        else:
+            self._refuse(_malformed())
+
+    def _unreadable(self, head: bytes) -> Problem:
+        """The problem of a head that cannot be read: malformed, or too long in its first line or its fields."""
+        if len(head) <= self._limits.url_bytes + self._limits.head_bytes:
+            return _malformed()
+        is_address = len(head.partition(b"\n")[0]) > self._limits.url_bytes
+        return _long_address(self._limits) if is_address else _long_headers(self._limits)
+
     def _refuse(self, problem: Problem) -> None:
         """Answer without the application, and close."""
         body = problem.body()
@@ -140,11 +174,9 @@ class BoundedHeads:
         limits, headers, query = self._limits, scope["headers"], scope["query_string"]
         size = sum(len(name) + len(value) + 4 for name, value in headers)
         if size > limits.head_bytes or len(headers) > limits.headers:
-            detail = f"The headers are more than {limits.headers}, or longer than {limits.head_bytes:,} bytes."
-            return Problem("headers-too-large", detail, {"limit": limits.head_bytes})
+            return _long_headers(limits)
         if len(scope["raw_path"]) + len(query) > limits.url_bytes:
-            detail = f"The address is longer than {limits.url_bytes:,} bytes. Long queries are sent by POST."
-            return Problem("address-too-long", detail, {"limit": limits.url_bytes})
+            return _long_address(limits)
         if query.count(b"&") >= limits.parameters:
             return Problem("bad-request", f"There are more than {limits.parameters} parameters.")
         return None

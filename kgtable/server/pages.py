@@ -164,7 +164,7 @@ class Pages:
             if form not in _TABLE_FORMATS or not await self._has_graph(self._table_iri(id)):
                 raise Problem("not-found", f"There is no table {request.path_params['id'][:200]!r} here.")
         if form == "csv":
-            return await whole_csv(self._state, id)
+            return await whole_csv(self._state, id, defuse=request.query_params.get("defuse", "0") not in ("", "0"))
         if form in ("", "html"):
             return _html(request, self._page("table"))
         if form not in _TABLE_FORMATS:

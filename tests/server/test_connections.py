@@ -62,19 +62,29 @@ def sent(server: Running, *parts: bytes, pause: float = 0.0) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    ("parts", "expected"),
     [
-        (HEAD, b"X: ", *[b"a" * 4_000] * 40),
-        (HEAD, b"X" * 40_000),
-        (b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\n",),
-        (HEAD, b"Transfer-Encoding: chunked\r\n\r\n1;", *[b"e" * 4_000] * 40),
-        (b"no HTTP at all\r\n\r\n",),
+        ((HEAD, b"X: ", *[b"a" * 4_000] * 40), 431),
+        ((HEAD, b"X" * 40_000), 431),
+        ((b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\n",), 414),
+        ((HEAD, b"Transfer-Encoding: chunked\r\n\r\n1;", *[b"e" * 4_000] * 40), 400),
+        ((b"no HTTP at all\r\n\r\n",), 400),
     ],
     ids=["endless value", "endless name", "endless address", "endless extension", "garbage"],
 )
-def test_endless_and_broken_heads_are_refused(bounded: Running, parts: tuple[bytes, ...]) -> None:
+def test_endless_and_broken_heads_are_refused(bounded: Running, parts: tuple[bytes, ...], expected: int) -> None:
     # What follows a head that is complete may come after its answer.
-    assert status(sent(bounded, *parts)) == 400 or b"chunked" in parts[1]
+    assert status(sent(bounded, *parts)) == expected or b"chunked" in parts[1]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.2])
+def test_what_follows_a_request_and_is_malformed_leaves_the_log_alone(
+    bounded: Running, pause: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    chunked = b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert status(sent(bounded, chunked, b"zz\r\n\r\n", pause=pause)) in (400, 404)
+    assert b" 400 " in sent(bounded, HEAD + b"\r\n", b"garbage\r\n\r\n", pause=pause)
+    assert "Traceback" not in capfd.readouterr().err + bounded.log.getvalue()
 
 
 @pytest.mark.parametrize(

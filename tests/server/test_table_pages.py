@@ -46,6 +46,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sidecar = '{"paragraphs": ["7. Ships and docks"]}'
     (folder / "reports" / f"{UUID}.json").write_text(sidecar, encoding="utf-8")
     clubs = [f"C{number},{name},{town}" for number, name, town in CLUBS]
+    (folder / "formulas.csv").write_text("Item,Count\n=1+1,2\n@SUM(1),3\n", encoding="utf-8")
     (folder / "clubs.csv").write_text("\n".join(["Club ID,Club,Town", *clubs[:6]]), encoding="utf-8")
     (folder / "table_2.csv").write_text("\n".join(["Column 1,,Unnamed: 2", *clubs[3:]]), encoding="utf-8")
     kgtable.build(folder, folder / "kg", embedding="none").close()
@@ -82,6 +83,8 @@ def test_a_table_comes_in_each_format_at_its_address(server: Running, suffix: st
 
 
 def test_the_formats_hold_the_whole_table(server: Running) -> None:
+    raw, defused = (server.client.get(f"/tables/formulas.csv{query}").text for query in ("", "?defuse=1"))
+    assert ("\n=1+1," in raw, "\n'=1+1," in defused, "'" in raw) == (True, True, False)
     csv = server.client.get("/tables/long.csv").text.splitlines()
     assert len(csv) == LONG_ROWS + 1
     whole = server.client.get("/tables/long.json").json()

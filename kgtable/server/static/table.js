@@ -250,7 +250,7 @@ function below(table) {
       ? h("details", { class: "beside" }, h("summary", {}, "Text around the table"), table.around.map((text) => h("p", { dir: "auto" }, text)))
       : null,
     h("p", { class: "toolbar" },
-      h("a", { class: "button", href: `${address}.csv`, download: "" }, "CSV"),
+      h("a", { class: "button", href: `${address}.csv?defuse=1`, download: "" }, "CSV"),
       h("a", { class: "button", href: `${address}.json`, download: "" }, "JSON"),
       h("a", { class: "button", href: `${address}.ttl`, download: "" }, "Turtle"),
       h("a", { class: "button", href: `/graph?iri=${iri}` }, "Graph")),

@@ -366,8 +366,8 @@ def file_name(title: str, id: str) -> str:
 
 
 def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
-    """The whole table as CSV, as it was read."""
-    return graph.tables[job["id"]].to_csv().encode("utf-8", "surrogatepass")
+    """The whole table as CSV: as it was read, or without formulas."""
+    return graph.tables[job["id"]].to_csv(defuse=job["defuse"]).encode("utf-8", "surrogatepass")
 
 
 def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
