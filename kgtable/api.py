@@ -22,7 +22,7 @@ from kgtable.errors import (
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.knowledge_graph import MOST_LISTED, KnowledgeGraph, PathLike
-from kgtable.storage import whole_file
+from kgtable.storage import output_file
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
@@ -283,7 +283,7 @@ def convert(
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
             return convert_tables(files, out, settings, workers=workers, progress=progress, runner=runner)
-        with suppress(_NothingReadError), whole_file(Path(out)) as handle:
+        with suppress(_NothingReadError), output_file(Path(out)) as handle:
             report = convert_tables(files, handle, settings, workers=workers, progress=progress, runner=runner)
             if not report.tables:
                 raise _NothingReadError

@@ -33,7 +33,7 @@ from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import __version__
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.retrieval.triples import described_rdf
-from kgtable.storage import whole_file
+from kgtable.storage import output_file
 
 if TYPE_CHECKING:
     import owlready2
@@ -540,11 +540,11 @@ class KnowledgeGraph:
         if wanted == "xlsx":
             from kgtable.building.workbook_export import write_workbook  # brings the reader of workbooks
 
-            with whole_file(out) as handle:
+            with output_file(out) as handle:
                 write_workbook((self.tables[id].table for id in ids), handle)
             return [out]
         pieces = self.rdf(format or out.suffix, table=table)
-        with whole_file(out) as handle:
+        with output_file(out) as handle:
             for piece in pieces:
                 handle.write(piece.encode("utf-8", "surrogatepass"))
         return [out]

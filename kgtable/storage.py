@@ -72,6 +72,8 @@ def _storage_error(error: OSError, place: Path | str) -> StorageError:
         return StorageError(
             f"Writing to {place} is not allowed.", hint="Check its permissions or choose another place."
         )
+    if error.errno == errno.ENAMETOOLONG:
+        return StorageError(f"{place} cannot be written: its name is too long.", hint="Choose a shorter name.")
     if error.errno in {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOENT}:
         return StorageError(
             f"{place} cannot be written: {error.strerror}.", hint="Choose another place for the output."
@@ -255,6 +257,30 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             sync_folder(target.parent)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+POINTER = "kgtable.json"
+"""The file of a graph directory that names its current generation."""
+
+
+def refuse_within_graph(path: Path) -> None:
+    """Raise `StorageError` for an output in the directory of a graph, which only its own files may stand in."""
+    with storage_errors(path):
+        path.exists()  # a name that is too long
+        target = Path(os.path.realpath(path))
+        for folder in (target, *target.parents):
+            if (folder / POINTER).is_file():
+                raise StorageError(
+                    f"{path} is in the directory of a graph.", hint="Choose a place beside it for the output."
+                )
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[IO[bytes]]:
+    """A `whole_file` at a place that a user names: not in the directory of a graph. Raises `StorageError`."""
+    refuse_within_graph(path)
+    with whole_file(path) as handle:
+        yield handle
 
 
 class _PassingWriter(io.BufferedWriter):

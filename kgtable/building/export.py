@@ -17,7 +17,7 @@ from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
-from kgtable.storage import storage_errors, whole_file
+from kgtable.storage import output_file, refuse_within_graph, storage_errors
 from kgtable.tables.model import Position, Table
 from kgtable.values.text import delimited_text
 
@@ -87,6 +87,7 @@ def write_csv_files(
     `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises `UsageError` where several
     tables would have to share a file, `StorageError`.
     """
+    refuse_within_graph(out)
     is_file = out.exists() or out.suffix.lower() == ".csv" or (as_file and bool(out.suffix))
     if not is_file or out.is_dir():
         return write_csv_folder(store, tables, names, out, defuse=defuse)
@@ -96,7 +97,7 @@ def write_csv_files(
             hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
         )
     table = read_table(store, tables[0], names)
-    with whole_file(out) as handle:
+    with output_file(out) as handle:
         write_csv(table, handle, defuse=defuse)
     return [out]
 
@@ -115,7 +116,7 @@ def write_csv_folder(
             name = _with_digest(name, id)
         taken.add(name.casefold())
         path = folder / f"{name}.csv"
-        with whole_file(path) as handle:
+        with output_file(path) as handle:
             write_csv(read_table(store, id, names), handle, defuse=defuse)
         paths.append(path)
     return paths

@@ -36,6 +36,7 @@ from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
     LEASE,
     PARTS,
+    POINTER,
     Lease,
     checksum,
     checksum_of_json,
@@ -52,7 +53,6 @@ from kgtable.storage import (
 
 FORMAT = "kgtable graph"
 FORMAT_VERSION = 1
-POINTER = "kgtable.json"
 LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
 """Seconds that a build waits for another one, or for updates through a server, to end."""
@@ -301,6 +301,8 @@ class GraphDirectory:
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """
         self.repairs = ()
+        with storage_errors(self.path):
+            self.path.exists()  # a name that is too long
         is_lost = self._lost_pointer() is not None
         if not is_lost and (self.path / POINTER).exists() and self.endpoint() is not None:
             raise GraphVersionError(

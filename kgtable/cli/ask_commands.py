@@ -31,7 +31,7 @@ from kgtable.cli.common import (
 from kgtable.cli.folder_graphs import graph_for
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMError, LLMReplyError, ProgramCompilationError, UsageError
-from kgtable.storage import whole_file
+from kgtable.storage import output_file
 from kgtable.values.text import delimited_text, harmless_text
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def chat(folder: Path | None, kg: Path | None, as_json: bool, output: Path | Non
                 continue
             say(json.dumps(answer.to_json(), ensure_ascii=False) if as_json else f"{as_text(answer)}\n")
     if output is not None:
-        with whole_file(output) as handle:
+        with output_file(output) as handle:
             handle.write(talk.to_markdown().encode("utf-8", "surrogatepass"))
     if talk.usage.requests:
         note(f"{len(talk.turns)} questions: {spent_text(talk.usage.to_json())}.")

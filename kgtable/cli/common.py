@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from kgtable.errors import KgtableError, UsageError
 from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.writers import Format
-from kgtable.storage import whole_file
+from kgtable.storage import output_file, refuse_within_graph
 from kgtable.values.text import harmless_text
 
 FORMATS = ", ".join(Format)
@@ -26,6 +26,9 @@ FORMATS = ", ".join(Format)
 
 DEBUG = 2
 """The verbosity (``-vv``) at which an error shows its traceback."""
+
+OUTPUTS = frozenset({"output", "report", "json_file", "trace"})
+"""The options of all commands that name a file to write."""
 
 _VERBOSITY = "kgtable.verbosity"
 _LEVELS = {-1: logging.ERROR, 1: logging.INFO, DEBUG: logging.DEBUG}
@@ -63,7 +66,7 @@ def text_output(output: str) -> Iterator[Callable[[str], None]]:
     if output == "-":
         yield lambda text: say(text, nl=False)
         return
-    with whole_file(Path(output)) as handle:
+    with output_file(Path(output)) as handle:
         yield lambda text: _written(handle, text)
 
 
@@ -132,6 +135,9 @@ class Command(click.Command):
         self.params += verbosity_options()
 
     def invoke(self, ctx: click.Context) -> Any:
+        for option in OUTPUTS & ctx.params.keys():
+            if ctx.params[option] not in (None, "-"):
+                refuse_within_graph(Path(ctx.params[option]))
         if self.name != "serve":  # which ends in an order of its own
             _end_in_order_when_told()
         return super().invoke(ctx)

@@ -41,7 +41,7 @@ from kgtable.cli.common import (
 )
 from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
-from kgtable.storage import whole_file
+from kgtable.storage import output_file
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.text import harmless_text
 
@@ -143,7 +143,7 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
             text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
         else:  # for people, whose terminal may show it
             text = harmless_text(done.to_text())
-        with whole_file(path) as handle:
+        with output_file(path) as handle:
             handle.write(text.encode("utf-8"))
     for notice in done.notices[:MOST_NOTES]:
         note(f"Note: {notice}.")

@@ -15,7 +15,7 @@ from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import System
 from kgtable.evaluation.summary import Interval, causes, latency, means, metric_name
 from kgtable.resources import PACKAGE
-from kgtable.storage import whole_file
+from kgtable.storage import output_file
 
 TABLES_SHOWN = 10
 PROMPT_SHOWN = 8_000
@@ -29,7 +29,7 @@ _COLUMNS = (
 
 def write_report(run: Run, path: Path) -> None:
     """Write the report atomically. Raises `StorageError`."""
-    with whole_file(path) as file:
+    with output_file(path) as file:
         file.write(report_html(run).encode("utf-8", "replace"))
 
 

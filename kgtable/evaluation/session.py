@@ -33,7 +33,7 @@ from kgtable.llm import connect
 from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price, prompt_tokens
 from kgtable.retrieval.table_texts import STAGE as SCHEMA
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, schema_request
-from kgtable.storage import storage_errors, whole_file
+from kgtable.storage import output_file, storage_errors
 from kgtable.systems.methods import make_solver
 from kgtable.tables.linearize import TableFormat
 
@@ -131,7 +131,7 @@ def _prompts(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Callable[
 
 def write_result(run: Run, path: Path) -> None:
     """Write the result as JSON, atomically. Raises `StorageError`."""
-    with whole_file(path) as file:
+    with output_file(path) as file:
         text = json.dumps(result_json(run), ensure_ascii=False, indent=1)
         file.write(text.encode("utf-8", "surrogatepass") + b"\n")
 

@@ -36,7 +36,7 @@ from kgtable.llm.protocol import (
 )
 from kgtable.llm.repair import mismatch
 from kgtable.resources import cache_folder
-from kgtable.storage import make_private
+from kgtable.storage import make_private, refuse_within_graph
 
 if TYPE_CHECKING:
     import openai
@@ -100,6 +100,7 @@ class Trace:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        refuse_within_graph(self.path)
         self._lock = threading.Lock()
 
     def write(

@@ -19,7 +19,6 @@ from typing import Any, TextIO
 import uvicorn
 from starlette.types import ASGIApp
 
-from kgtable.building.generations import POINTER
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.bounds import BoundedHeads, BoundedProtocol
@@ -34,7 +33,7 @@ from kgtable.server.options import (
 )
 from kgtable.server.security import is_loopback
 from kgtable.server.state import GraphFolder, ServerState, StoreSource
-from kgtable.storage import exclusive_lock, storage_errors
+from kgtable.storage import POINTER, exclusive_lock, storage_errors
 
 GRACE_SECONDS = 10
 """How long requests that are under way may take when the server is told to stop."""

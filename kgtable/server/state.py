@@ -27,7 +27,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from kgtable.building.generations import POINTER, GraphDirectory
+from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import Namespaces
@@ -35,6 +35,7 @@ from kgtable.server.options import ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
+from kgtable.storage import POINTER
 
 
 def _names_token(part: str) -> bool:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.building.generations import LOCK, POINTER, GraphDirectory
+from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.storage import exclusive_lock
+from kgtable.storage import POINTER, exclusive_lock
 
 BASE = "https://data.example/ü#"
 

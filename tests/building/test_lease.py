@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from kgtable import api
-from kgtable.building.generations import POINTER, GraphDirectory
+from kgtable.building.generations import GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import GraphNotFoundError, GraphVersionError
-from kgtable.storage import LEASE, Lease, remove_unread
+from kgtable.storage import LEASE, POINTER, Lease, remove_unread
 
 READER = """
 import sys

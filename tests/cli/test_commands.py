@@ -18,6 +18,7 @@ import click
 import pytest
 
 import kgtable
+from kgtable.cli.common import OUTPUTS
 from kgtable.cli.main import MODULES, main
 from kgtable.config import AskOptions
 from kgtable.integrations import mcp_server
@@ -254,3 +255,40 @@ def test_several_tables_as_one_csv_file_are_refused_with_a_next_step(place: Path
     run("export", "--kg", place, "-o", "all.csv", "--table", "moons")
     assert Path("all.csv").read_text(encoding="utf-8") == "Moon,Planet\nTitan,Saturn\n"
     assert "takes one table" in run("export", "--kg", place, "-o", "-", "-f", "csv", code=2).stderr
+
+
+def _commands() -> dict[str, click.Command]:
+    context = click.Context(main)
+    return {name: command for name in MODULES if (command := main.get_command(context, name))}
+
+
+_READ = {"folder", "kg", "paths", "path", "mapping", "benchmark", "graph", "compared", "keep"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_command_writes_into_the_directory_of_a_graph(name: str, place: Path) -> None:
+    command, pointer = _commands()[name], place / "kgtable.json"
+    before = pointer.read_bytes()
+    named = {option.name for option in command.params if isinstance(option.type, click.Path)}
+    assert named <= OUTPUTS | _READ
+    for option in OUTPUTS & {option.name for option in command.params}:
+        for output in (pointer, pointer.parent / "other.csv", place.parent / ("a" * 300)):
+            context = click.Context(command)
+            context.params = {option: output}
+            with pytest.raises(kgtable.KgtableError, match=r"directory of a graph|too long"):
+                command.invoke(context)
+    assert pointer.read_bytes() == before
+
+
+def test_no_call_writes_into_the_directory_of_a_graph(place: Path) -> None:
+    pointer = place / "kgtable.json"
+    before = pointer.read_bytes()
+    with kgtable.open(place) as graph:
+        for form in ("csv", "xlsx", "turtle"):
+            with pytest.raises(kgtable.KgtableError, match="directory of a graph"):
+                graph.export(pointer, table=next(iter(graph.tables)), format=form)
+            with pytest.raises(kgtable.KgtableError, match="too long"):
+                graph.export(place.parent / ("a" * 300), format=form)
+    with pytest.raises(kgtable.KgtableError, match="too long"):
+        kgtable.build(place.parent / "planets.csv", place.parent / ("a" * 300))
+    assert pointer.read_bytes() == before

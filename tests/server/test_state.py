@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgtable
-from kgtable.building.generations import POINTER, GraphDirectory
+from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.server.options import ServerSettings
@@ -24,6 +24,7 @@ from kgtable.server.state import (
     ServerState,
 )
 from kgtable.server.workers.messages import Problem
+from kgtable.storage import POINTER
 from tests.server.conftest import LANES, SMALL
 from tests.server.refusals import refused
 from tests.server.serving import TOKEN
