@@ -10,6 +10,7 @@ import base64
 import importlib.util
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -21,6 +22,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import IO, TYPE_CHECKING, Any
@@ -169,7 +171,7 @@ LONGEST_CODE = 20_000
 _PACKAGES = ("numpy", "pandas", "dateutil", "six", "pytz", "tzdata")
 """What pandas needs: all that is in the sandbox of installed packages."""
 
-_LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32")
+_LIBRARIES = ("/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/")
 
 
 class CodeActions(ABC):
@@ -372,8 +374,8 @@ _RUN = (
 def sandbox_command() -> list[str]:
     """The command that runs the Python process inside bubblewrap.
 
-    Its file system is empty but for the interpreter, the C libraries, pandas with what it needs, and the two
-    modules that run there, all of them read only; there is no network, no /proc, no /dev, and no variable of
+    Its file system is empty but for the interpreter, the C libraries that it loads, pandas with what it needs, and
+    the two modules that run there, all of it read only; there is no network, no /proc, no /dev, and no variable of
     the environment. Raises `SandboxError` where bubblewrap is missing.
     """
     wrapper = shutil.which("bwrap")
@@ -401,18 +403,10 @@ def sandbox_command() -> list[str]:
         ("PYTHONDONTWRITEBYTECODE", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"),
     ):  # fmt: skip
         command += ["--setenv", name, value]
-    for library in _LIBRARIES:
-        path = Path(library)
-        if path.is_symlink():
-            command += ["--symlink", os.readlink(path), library]
-        elif path.is_dir():
-            command += ["--ro-bind", library, library]
     interpreter = Path(sys.executable).resolve()
     standard = Path(sysconfig.get_path("stdlib"))
-    shared = Path(sys.base_prefix) / "lib"
-    bound: dict[str, str] = {str(interpreter): str(interpreter), str(standard): str(standard)}
-    for found in sorted(shared.glob("libpython*.so*")):
-        bound[str(found)] = str(found)
+    bound = {str(path): str(path) for path in (interpreter, standard, *_libpython())}
+    bound |= {library: library for library in _c_libraries(interpreter, standard)}
     for name in _PACKAGES:
         for source in _package(name):
             bound[str(source)] = f"/site/{source.name}"
@@ -420,17 +414,34 @@ def sandbox_command() -> list[str]:
     for name in ("confinement.py", "python_process.py"):
         bound[str(here / name)] = f"/worker/kgtable/systems/tablerag/{name}"
     for place, target in bound.items():
-        if not any(target.startswith(f"{library}/") for library in _LIBRARIES):
-            command += ["--ro-bind", place, target]
-    hidden = standard / "site-packages"
-    if hidden.is_dir():
-        command += ["--tmpfs", str(hidden)]
+        command += ["--ro-bind", place, target]
+    for hidden in (standard / "site-packages", standard / "dist-packages"):
+        if hidden.is_dir():
+            command += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
     start = (
         "import sys; sys.path[:0] = ['/worker', '/site']; "
         "from kgtable.systems.tablerag.python_process import main; main()"
     )
     command += ["--remount-ro", "/", "--chdir", "/", str(interpreter), "-I", "-S", "-c", start]
     return command
+
+
+def _libpython() -> list[Path]:
+    return sorted((Path(sys.base_prefix) / "lib").glob("libpython*.so*"))
+
+
+@cache
+def _c_libraries(interpreter: Path, standard: Path) -> tuple[str, ...]:
+    """The libraries of the system that Python, its modules and the packages load. Raises `SandboxError`."""
+    files = [interpreter, *_libpython(), *standard.glob("lib-dynload/*.so")]
+    files += [file for name in _PACKAGES for source in _package(name) for file in source.rglob("*.so*")]
+    command = [shutil.which("ldd") or "ldd", *map(str, files)]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=STARTING_SECONDS)  # noqa: S603
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"Steps in Python need the program ldd: {error}") from error
+    found = set(re.findall(r"(/\S+) \(0x", listed.stdout))
+    return tuple(sorted(path for path in found if path.startswith(_LIBRARIES)))
 
 
 def _package(name: str) -> list[Path]:

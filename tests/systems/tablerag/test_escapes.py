@@ -167,6 +167,28 @@ PYTHON = {
 }
 
 
+WRITTEN = """
+import os, sysconfig
+made = []
+for folder, _, _ in os.walk("/"):
+    for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/", path), lambda path: open(path, "x").close()):
+        try:
+            make(os.path.join(folder, "made"))
+            made.append(folder)
+        except OSError:
+            pass
+" ".join(made) or "no"
+"""
+SEEN = """
+import os, sysconfig
+standard = os.path.realpath(sysconfig.get_path("stdlib"))
+for top in ("/lib", "/lib64", "/usr/lib", "/usr/lib64"):
+    for folder, _, names in os.walk(top):
+        if not folder.startswith(standard):
+            print(*names)
+"""
+
+
 @needs_bwrap
 @pytest.mark.parametrize("name", PYTHON)
 def test_python_does_not_escape(name: str, python: PythonActions, listener: socket.socket, tmp_path: Path) -> None:
@@ -201,6 +223,17 @@ def test_the_variables_of_the_sandbox_hold_no_secret(python: PythonActions) -> N
     told = python.run("import os\nstr(dict(os.environ))").text
     assert SECRET not in told
     assert "KGTABLE" not in told
+
+
+@needs_bwrap
+def test_the_sandbox_is_read_only_with_libraries_alone(
+    python: PythonActions,
+) -> None:
+    written = python.run(WRITTEN).text
+    assert written == "no", written
+    found = set(python.run(SEEN).text.split())
+    assert {name for name in found if ".so" not in name} == set()
+    assert found
 
 
 @needs_bwrap
