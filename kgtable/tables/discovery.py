@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from threading import Thread
 from typing import IO
 
 from kgtable.errors import UsageError
@@ -92,14 +93,57 @@ class Walk:
     unreadable: tuple[Path, ...] = ()
 
 
+MOST_OTHERS = 200_000
+"""Folders, and files of other kinds, beyond which a walk ends: somebody named a whole disk."""
+SILENT_SECONDS = 20.0
+"""Seconds without an entry of a folder after which a walk ends: a network share does not answer."""
+
+
 def walk(paths: Sequence[Path | str]) -> Walk:
     """Every table file among the paths and below those that are folders, sorted by relative path.
 
     Hidden files are left out; a file of no known kind gives a notice; a folder reached twice (by a
     link or a repeated argument) is read once; a directory of a graph is never input. Links are followed;
     one notice tells of those in a folder that lead out of all the paths. Raises `UsageError` for a path
-    that does not exist.
+    that does not exist or does not answer, and for one with more than `MOST_OTHERS` folders and files of other kinds.
     """
+    listing = _Listing()
+    ended: list[Walk | BaseException] = []
+
+    def work() -> None:
+        try:
+            ended.append(_walk(paths, listing))
+        except BaseException as error:
+            ended.append(error)
+
+    # A thread, since nothing ends a call of the system that waits for a share.
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    count = -1
+    while thread.is_alive() and (listing.is_complete or count != listing.count):
+        count = listing.count
+        thread.join(SILENT_SECONDS)
+    if not ended:
+        raise UsageError(
+            f"{listing.folder or paths[0]} has not answered for {SILENT_SECONDS:g} seconds.",
+            hint="Check whether its disk or network share can be reached.",
+        )
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0]
+
+
+@dataclass(slots=True)
+class _Listing:
+    """How far a walk is: the last folder, files found so far, and how many of them, and folders, are no tables."""
+
+    folder: str = ""
+    count: int = 0
+    others: int = 0
+    is_complete: bool = False
+
+
+def _walk(paths: Sequence[Path | str], listing: _Listing) -> Walk:
     roots = tuple(os.path.realpath(path) for path in paths)
     outside: list[tuple[str, str]] = []
     found: list[tuple[Path, str]] = []
@@ -116,10 +160,12 @@ def walk(paths: Sequence[Path | str]) -> Walk:
         root = Path(os.path.abspath(path))
         if not root.exists():
             raise UsageError(f"{path}: there is no such file or folder.", hint="Check the path.")
-        for file, relative in _below(root, notices, unreadable, leads_out):
+        for file, relative in _below(root, notices, unreadable, leads_out, listing):
+            listing.count += 1
             if str(file) not in seen:
                 seen.add(str(file))
                 found.append((file, relative))
+    listing.is_complete = True
     found = _distinct_relatives(found)
     tables = {str(file) for file, _ in found if _is_table_name(file.name) and _suffix(file) != ".json"}
     stems = {_stem_path(Path(name)) for name in tables}
@@ -234,6 +280,7 @@ def _below(
     notices: list[Notice],
     unreadable: list[Path],
     leads_out: Callable[[str, str], None],
+    listing: _Listing,
 ) -> Iterator[tuple[Path, str]]:
     """The files below a folder, or the file itself; `leads_out` is called with each link."""
     if not root.is_dir():
@@ -247,6 +294,14 @@ def _below(
         notices.append(Notice("unreadable-folder", f"the folder cannot be read ({error.strerror})", where))
 
     for folder, folders, names in os.walk(root, onerror=note, followlinks=True):
+        listing.folder = folder
+        listing.count += 1
+        listing.others += 1 + sum(not _is_table_name(name) for name in names)
+        if listing.others > MOST_OTHERS:
+            raise UsageError(
+                f"{root} holds more than {MOST_OTHERS:,} folders and files that are not tables (reached: {folder}).",
+                hint="Name the folders that hold the tables; a link in it may lead to a whole disk.",
+            )
         real = os.path.realpath(folder)
         if real in entered:
             folders.clear()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import TableError, UnreadableTableError, UsageError
+from kgtable.tables import discovery
 from kgtable.tables.discovery import assign_ids, file_digest, find_files, walk
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
@@ -232,3 +234,38 @@ def test_a_workbook_whose_name_is_no_utf8(tmp_path: Path) -> None:
     [grid] = read_folder(tmp_path)
     assert isinstance(grid, Grid)
     assert grid.rows == (("x",),)
+
+
+def test_a_folder_with_too_many_other_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "tables", *(f"{n}.csv" for n in range(30)))
+    put(tmp_path / "disk", *(f"a/{n}.png" for n in range(20)))
+    monkeypatch.setattr(discovery, "MOST_OTHERS", 20)
+    assert len(find_files([tmp_path / "tables"])) == 30
+    (tmp_path / "tables" / "link").symlink_to(tmp_path)
+    with pytest.raises(UsageError, match=r"more than 20 folders and files that are not tables .*link/disk"):
+        find_files([tmp_path / "tables"])
+
+
+def test_a_link_to_the_root_of_the_system_is_left_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "a.csv")
+    (tmp_path / "link").symlink_to("/")
+    monkeypatch.setattr(discovery, "MOST_OTHERS", 2_000)
+    with pytest.raises(UsageError, match=r"more than 2,000 folders"):
+        find_files([tmp_path])
+
+
+def test_a_share_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "a/b.csv")
+    answers = Event()
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if str(path).endswith("a"):
+            answers.wait(60)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(discovery, "SILENT_SECONDS", 0.2)
+    with pytest.raises(UsageError, match=r"has not answered for 0.2 seconds"):
+        find_files([tmp_path])
+    answers.set()
