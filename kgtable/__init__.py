@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
     from kgtable.api import annotate, build, connect, convert, decide, open, validate, write_hypergraph
+    from kgtable.checkup import doctor
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
@@ -64,6 +65,7 @@ _MODULES = {
         ("annotate", "build", "connect", "convert", "decide", "open", "validate", "write_hypergraph"),
         "kgtable.api",
     ),
+    "doctor": "kgtable.checkup",
     "KnowledgeGraph": "kgtable.knowledge_graph",
     **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
     "Program": "kgtable.programs.algebra",
@@ -130,6 +132,7 @@ __all__ = [
     "connect",
     "convert",
     "decide",
+    "doctor",
     "open",
     "serve",
     "validate",

@@ -517,4 +517,18 @@ def _send_text(make: Callable[[], str], sending: int) -> None:
         os._exit(code)
 
 
-COMMANDS = (convert, build, sparql, export, validate, info, decide, hypergraph, connect, push, names)
+@click.command(cls=Command)
+@optional_kg_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(kg: Path | None, as_json: bool) -> None:
+    """Check the installation, and a graph.
+
+    Nothing is changed, and no model is asked. The exit status is 1 where something is at fault.
+    """
+    found = kgtable.doctor(kg)
+    say(json.dumps(found.to_json(), ensure_ascii=False, indent=1) if as_json else found.to_text())
+    if not found.is_sound:
+        sys.exit(1)
+
+
+COMMANDS = (convert, build, sparql, export, validate, info, decide, hypergraph, connect, push, names, doctor)

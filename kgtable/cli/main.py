@@ -22,6 +22,7 @@ MODULES = {
     "convert": "graph_commands",
     "decide": "graph_commands",
     "demo": "demo",
+    "doctor": "graph_commands",
     "eval": "eval_commands",
     "export": "graph_commands",
     "hypergraph": "graph_commands",

@@ -41,6 +41,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
     "push": ((Graph.push,), {}),
     "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
     "run": ((Graph.run,), {}),
+    "doctor": ((kgtable.doctor,), {}),
     "hypergraph": ((kgtable.write_hypergraph,), {}),
     "names": ((kgtable.annotate,), {}),  # without a model: the property `inferred_names`
     "mcp": ((mcp_server.serve_stdio, mcp_server.serve_http), {}),
