@@ -144,6 +144,20 @@ def spelt_out(query: str, variables: Sequence[str]) -> str | None:
     return f"{query[: star.start]}{names}{query[star.start + 1 :]}"
 
 
+_WHOLE_VALUE = re.compile(r"(?:qudt:|/qudt/)numericValue>?\s+[+-]?\d+(?![\w]|\.\w)")
+
+
+def with_decimal_values(query: str) -> str:
+    """The query with whole numbers after ``qudt:numericValue`` as decimals: a graph has no integers there.
+
+    Terms match by their type, so that ``?cell qudt:numericValue 12`` would find nothing.
+
+    >>> with_decimal_values("ASK { ?cell qudt:numericValue 12 ; qudt:hasUnit unit:KiloGM }")
+    'ASK { ?cell qudt:numericValue 12.0 ; qudt:hasUnit unit:KiloGM }'
+    """
+    return _WHOLE_VALUE.sub(r"\g<0>.0", query)
+
+
 BoundTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 Bindable: TypeAlias = "BoundTerm | rdflib.URIRef | rdflib.Literal | str | bool | int | float | Decimal | date"
 

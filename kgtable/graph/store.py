@@ -24,7 +24,7 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import DamagedGraphError, GraphClosedError, GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
+from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term, with_decimal_values
 from kgtable.storage import (
     RECORD,
     Lease,
@@ -140,6 +140,7 @@ class EmbeddedStore:
 
         with query_errors():
             check_depth(text)
+            text = with_decimal_values(text)
             found = results(text)
             if isinstance(found, ox.QuerySolutions):
                 ordered = spelt_out(text, [variable.value for variable in found.variables])

@@ -69,6 +69,25 @@ def test_queries_that_cannot_be_asked(
     assert len(store) == 2
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("?cell qudt:numericValue 12", True),
+        ("?cell <http://qudt.org/schema/qudt/numericValue> +12.", True),
+        ("?cell qudt:numericValue 12.0", True),
+        ("?cell qudt:numericValue 12.5", False),
+        ("?cell qudt:numericValue 12e0", False),
+        ("?cell qudt:numericValue '12'", False),
+    ],
+)
+def test_whole_numbers_match_the_decimals_of_a_graph(tmp_path: Path, pattern: str, found: bool) -> None:
+    quad = '<http://e/c> <http://qudt.org/schema/qudt/numericValue> "12"^^<http://www.w3.org/2001/XMLSchema#decimal> .'
+    (tmp_path / "text").write_text(quad, encoding="utf-8")
+    fill_store(tmp_path / "store", [tmp_path / "text"])
+    store = EmbeddedStore(tmp_path / "store", {"qudt": "http://qudt.org/schema/qudt/"})
+    assert bool(store.query(f"ASK {{ {pattern} }}")) is found
+
+
 def test_whole_graphs(store: EmbeddedStore) -> None:
     assert [triple.object.value for triple in store.graph("http://e/table")] == ["in the table"]  # type: ignore[union-attr]
     assert [triple.object.value for triple in store.graph(None)] == ["described"]  # type: ignore[union-attr]

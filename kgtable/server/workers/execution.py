@@ -28,7 +28,14 @@ import pyoxigraph as ox
 
 from kgtable.errors import KgtableError
 from kgtable.graph.results import well_formed_xml
-from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
+from kgtable.graph.sparql_text import (
+    AmbiguousTextError,
+    DeepTextError,
+    check_depth,
+    spelt_out,
+    tokens,
+    with_decimal_values,
+)
 from kgtable.server import negotiation
 from kgtable.server.negotiation import Offer, is_known
 from kgtable.server.workers.constructing import triples_of
@@ -347,6 +354,7 @@ class Evaluator:
 
         try:
             check_depth(query)
+            query = with_decimal_values(query)
             results = evaluated(query)
             if isinstance(results, ox.QuerySolutions) and "*" in query:
                 # The engine gives the columns of SELECT * in alphabetical order.

@@ -17,6 +17,7 @@ from typing import Any
 
 PROTECTED, DAMAGED, TOO_LONG, MISSING = 3, 4, 5, 6
 MOST_RULES = 1_000
+RULED = {"snap_x_tolerance": 6}
 WORD = ("text", "x0", "top", "x1", "bottom", "size")
 
 
@@ -118,7 +119,7 @@ def _page(page: Any) -> dict[str, Any]:
         return {"width": 0, "height": 0, "words": [], "tables": [], "rules": [], "images": len(page.images)}
     page = _printed_once(page)
     words = page.extract_words(extra_attrs=["size", "fontname"], use_text_flow=False, keep_blank_chars=False)
-    ruled = page.find_tables() if len(page.edges) > 3 else []
+    ruled = _ruled_tables(page) if len(page.edges) > 3 else []
     return {
         "width": float(page.width),
         "height": float(page.height),
@@ -130,6 +131,33 @@ def _page(page: Any) -> dict[str, Any]:
         "rules": _rules(page),
         "images": len(page.images),
     }
+
+
+def _ruled_tables(page: Any) -> list[Any]:
+    """The tables between rules, also those that no rule closes at the left or right: there the level rules end."""
+    tables: list[Any] = page.find_tables(RULED)
+    sides = []
+    for table in tables:
+        left, top, right, bottom = table.bbox
+        rules = [
+            edge
+            for edge in page.edges
+            if edge["orientation"] == "h"
+            and top - 1 <= edge["top"] <= bottom + 1
+            and edge["x0"] < right
+            and edge["x1"] > left
+        ]
+        for ends in (
+            {(round(edge["x0"]), round(edge["top"])) for edge in rules if edge["x0"] < left - 5},
+            {(round(edge["x1"]), round(edge["top"])) for edge in rules if edge["x1"] > right + 5},
+        ):
+            if len(ends) >= max(3, 0.8 * len(table.rows)) and len({x for x, _ in ends}) == 1:
+                x = ends.pop()[0]
+                side = {"x0": x, "x1": x, "top": top, "bottom": bottom, "height": bottom - top, "width": 0}
+                sides.append(side | {"object_type": "line"})
+    if sides:
+        tables = page.find_tables(RULED | {"explicit_vertical_lines": sides})
+    return tables
 
 
 def _rules(page: Any) -> list[tuple[float, float, float]]:

@@ -25,6 +25,7 @@ from kgtable.tables.readers.pdf_alignment import (
 from kgtable.tables.readers.pdf_lines import Line, PdfTable, Rule, Word, lines_of
 
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|Appendix [A-Z]|Chapter \d+)\s+\S")
+_STACKED_FROM = 5
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 
 
@@ -100,9 +101,17 @@ def _ruled(item: dict[str, Any], page: int) -> PdfTable | None:
         return None
     if sum(any(column < len(row) and row[column] for row in rows) for column in range(width)) < 2:
         return None
+    if any(_stacked(row) for row in rows):
+        return None
     merged = [Area(*span) for span in item["spans"]] if len(rows) == len(item["rows"]) else []
     left, top, right, bottom = item["box"]
     return PdfTable(rows, (left, top, right, bottom), page, merged, ruled=True)
+
+
+def _stacked(cells: Sequence[str]) -> bool:
+    """Whether two cells hold as many lines, five or more: the rules frame whole columns, not rows."""
+    counts = Counter(cell.count("\n") + 1 for cell in cells)
+    return any(lines >= _STACKED_FROM and count > 1 for lines, count in counts.items())
 
 
 def _cell(text: str | None) -> str:

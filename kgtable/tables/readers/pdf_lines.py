@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -9,6 +10,9 @@ from statistics import median
 from typing import NamedTuple
 
 from kgtable.tables.model import Area, Row
+
+_LEADER = re.compile(r"\s*(?:[.…]\s*){4,}")
+"""Dots that lead from a label to its figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,10 @@ class Line:
         return all(word.bold for word in self.words)
 
     def segments(self) -> list[Line]:
-        """Its runs of words with gaps of a space's width; a wider gap parts columns."""
-        runs: list[list[Word]] = [[self.words[0]]]
-        for before, word in pairwise(self.words):
+        """Its runs of words with gaps of a space's width; a wider gap or a leader of dots parts columns."""
+        words = [word for word in self.words if not _LEADER.fullmatch(word.text)] or self.words
+        runs: list[list[Word]] = [[words[0]]]
+        for before, word in pairwise(words):
             if word.left - before.right > max(0.95 * max(before.size, word.size), 5):
                 runs.append([word])
             else:

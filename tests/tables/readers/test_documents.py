@@ -185,6 +185,19 @@ def test_what_stands_below_a_rule_as_wide_as_the_table_is_its_row(tmp_path: Path
     assert cells(content)[2:] == ROWS
 
 
+OPEN_SIDES = [(f"LINE{side}", (0, 0), (-1, -1), 0.5, "black") for side in ("ABOVE", "BELOW")]
+OPEN_SIDES += [("LINEAFTER", (0, 0), (1, -1), 0.5, "black")]
+COLUMN_FRAMES = [("BOX", (column, 0), (column, -1), 0.5, "black") for column in range(3)]
+
+
+@pytest.mark.parametrize("style", [OPEN_SIDES, COLUMN_FRAMES], ids=["open sides", "frames of columns"])
+def test_rules_that_do_not_close_each_cell(tmp_path: Path, style: list[Any]) -> None:
+    rows = [["Town", "2023", "2024"], *([f"Town {n}", f"{n * 7}", f"{n * 9}"] for n in range(2, 12))]
+    table = Table(rows, hAlign="LEFT", colWidths=[120, 60, 60], style=TableStyle(style))
+    SimpleDocTemplate(str(tmp_path / "a.pdf"), pagesize=A4).build([table])
+    assert cells(read(tmp_path / "a.pdf")) == rows
+
+
 def test_a_word_document_gives_text_tables_and_merged_cells(tmp_path: Path) -> None:
     document = docx.Document()
     document.add_heading("Report", 0)
