@@ -227,7 +227,7 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
     browser.wait(lambda: texts(browser, "table.list tbody a") == ["Long"])
     assert "unit=KiloM" in browser.driver.current_url
     Select(browser.find("#facet-unit")).select_by_value("")
-    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 6)
+    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 7)
     browser.find('[data-sort="rows"]').click()
     browser.wait(lambda: browser.all('th[aria-sort="ascending"]'))
     assert texts(browser, "table.list tbody a")[-1] == "Long"

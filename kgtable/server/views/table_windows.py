@@ -367,7 +367,7 @@ def file_name(title: str, id: str) -> str:
 
 def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
     """The whole table as CSV: as it was read, or without formulas."""
-    return graph.tables[job["id"]].to_csv(defuse=job["defuse"]).encode("utf-8", "surrogatepass")
+    return graph.tables[job["id"]].to_csv(defuse=job.get("defuse", False)).encode("utf-8", "surrogatepass")
 
 
 def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
