@@ -91,7 +91,7 @@ class ModelEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings. Times in seconds, `context_tokens` and `max_tokens` in tokens.
+    """All settings. Times in seconds; `context_tokens`, `max_tokens` and `window` (0 for unknown) in tokens.
 
     `endpoint_given` and `model_given` say whether a source names a base URL and a model.
 
@@ -120,6 +120,7 @@ class Settings:
     prompt: str = "context-first-separated"
     second_reading: bool = False
     context_tokens: int = 12_000
+    window: int = 0
     max_cost: float = 0.0
     dry_run: bool = False
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -136,7 +137,7 @@ class AskOptions(TypedDict, total=False):
     `method` and `k` say how triples are retrieved. `model`, `base_url` and `api_key` name a model; the
     model ``"none"`` stands for rules. `rerank` lets the model order the best tables, `presentation` and
     `prompt` lay out what it is shown, `second_reading` asks it again in another way and verifies what agrees,
-    `context_tokens` limits that, `max_tokens` the reply. `structured` is
+    `context_tokens` limits that, `max_tokens` the reply, `window` prompt and reply together. `structured` is
     how the form of the reply is asked for, `llm_cache` a file that keeps replies, `trace` a file that gets
     each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds. `max_cost` are the
     dollars that a question may take, None or 0 for any; with `dry_run` no model is asked, and the answer's `usage`
@@ -155,6 +156,7 @@ class AskOptions(TypedDict, total=False):
     temperature: float | None
     max_tokens: int | None
     context_tokens: int | None
+    window: int | None
     timeout: float | None
     retries: int | None
     structured: str | None
@@ -323,7 +325,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "bindings": _TABLE,
     "decisions": _TABLE,
     "prices": _TABLE,
-    **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),
+    **dict.fromkeys(("max_tokens", "context_tokens", "window", "retries"), _WHOLE),
     **dict.fromkeys(("temperature", "timeout", "max_cost"), _NUMBER),
     **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
     **dict.fromkeys(

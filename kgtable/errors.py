@@ -175,6 +175,12 @@ class LLMReplyError(LLMError):
     """A reply that is empty, truncated, refused, or not of the form asked for."""
 
 
+class LLMContextError(LLMReplyError):
+    """A prompt that does not fit the model's context window. `excess` is by how many tokens, None if not known."""
+
+    excess: int | None = None
+
+
 class ProgramError(KgtableError):
     """A program that cannot be executed. `path` says where in its tree, such as ``root.left.rows``."""
 

@@ -462,7 +462,7 @@ class KnowledgeGraph:
                 pricing = partial(price, own=settings.prices, shipped=settings.endpoint.is_openai)
                 if settings.dry_run and model is not None:
                     model = DryRunLLM(model.model, pricing)
-                metered = None if model is None else MeteredLLM(model, pricing)
+                metered = None if model is None else MeteredLLM(model, pricing, settings.window)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader)
                 asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)

@@ -33,7 +33,7 @@ from kgtable.answering.prompting import (
 )
 from kgtable.answering.verdict import NO_SECOND_READER, judge
 from kgtable.config import Settings
-from kgtable.errors import LLMReplyError, UsageError
+from kgtable.errors import LLMContextError, LLMReplyError, UsageError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, estimate_tokens, measured
 from kgtable.programs.scalars import normal
@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 STAGE, REPAIR = "answer", "repair"
 
+MOST_SHORTENED = 5
+"""Prompts that are tried, each shorter than the one before, where a model says that they are too long."""
 LONGEST_REPLY = 20_000
 """Characters of a reply that are sent back for repair."""
 
@@ -92,9 +94,12 @@ class Generator:
             temperature=settings.temperature,
         )
 
-    def prepare(self, evidence: Evidence) -> Prepared:
-        """Context and prompt for the question. Raises `AnswerError` where nothing fits the budget."""
-        context = make_context(evidence, self._layout, self._context_tokens, self._count)
+    def prepare(self, evidence: Evidence, budget: int | None = None) -> Prepared:
+        """Context and prompt for the question, of at most `budget` tokens or as many as are set.
+
+        Raises `AnswerError` where nothing fits.
+        """
+        context = make_context(evidence, self._layout, self._context_tokens if budget is None else budget, self._count)
         messages = make_prompt(evidence.retrieval.question, context, self._layout, self._setting)
         return Prepared(evidence, context, self._request(messages), self._setting)
 
@@ -104,8 +109,7 @@ class Generator:
         Raises a leaf of `LLMError`, or `AnswerError`.
         """
         started = time.perf_counter()
-        prepared = self.prepare(evidence)
-        completion = self._llm.complete(prepared.request, on_text=self._stream(on_text))
+        prepared, completion = self._asked(evidence, on_text)
         answer, request = self._first(prepared, completion)
         if request is not None:
             try:
@@ -117,6 +121,20 @@ class Generator:
     def read(self, prepared: Prepared, completion: Completion) -> Answer:
         """The answer that a completion gives, its program executed and its text checked."""
         return self._judged(prepared, completion)[0]
+
+    def _asked(self, evidence: Evidence, on_text: OnText | None) -> tuple[Prepared, Completion]:
+        """Ask the model, with a shorter context where the prompt does not fit its window."""
+        budget = self._context_tokens
+        for left in reversed(range(MOST_SHORTENED)):
+            prepared = self.prepare(evidence, budget)
+            try:
+                return prepared, self._llm.complete(prepared.request, on_text=self._stream(on_text))
+            except LLMContextError as error:
+                used = prepared.context.tokens
+                budget = used // 2 if error.excess is None else used - error.excess
+                if not left or budget <= 0:
+                    raise
+        raise AssertionError
 
     def _first(self, prepared: Prepared, completion: Completion) -> tuple[Answer, Request | None]:
         """The answer, and the request that mends its program where that cannot be executed."""

@@ -42,6 +42,7 @@ class WholeTables:
     """The best tables one after the other, each complete as far as there is room."""
 
     kind: Kind = "tables"
+    narrower = None
 
     def __init__(self, name: str, write: Writer, *, repeats: bool = False) -> None:
         self.name = name
@@ -145,6 +146,7 @@ class Sequential:
 
     name = "sequential"
     kind: Kind = "triples"
+    narrower = None
     reading = reading_of("sequential")
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
@@ -165,6 +167,7 @@ class ByTable:
 
     name = "by-table"
     kind: Kind = "triples"
+    narrower = None
     reading = reading_of("by-table")
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
@@ -186,6 +189,7 @@ class BySubject:
 
     name = "by-subject"
     kind: Kind = "triples"
+    narrower = None
     reading = reading_of("by-subject")
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:

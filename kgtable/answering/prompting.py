@@ -132,6 +132,11 @@ class Presentation(Protocol):
         """The text that shows these units."""
         ...
 
+    @property
+    def narrower(self) -> Presentation | None:
+        """The same with fewer cells of each row, for want of room; None where there is nothing less."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
@@ -161,9 +166,9 @@ class PromptContext:
 def make_context(
     evidence: Evidence, presentation: Presentation, budget: int, count: TokenCounter = estimate_tokens
 ) -> PromptContext:
-    """As many of the best units as fit into `budget` tokens, never a part of one.
+    """As many of the best units as fit into `budget` tokens, with fewer cells where not even the best one fits.
 
-    Raises `AnswerError` where not even the best one fits.
+    Raises `AnswerError` where it still does not fit.
     """
     units = sorted(presentation.units(evidence), key=lambda unit: -unit.score)
     fitting, beyond = 0, len(units) + 1
@@ -176,10 +181,12 @@ def make_context(
         else:
             beyond = attempt
         attempt = (fitting + beyond) // 2
+    if units and not fitting and presentation.narrower is not None:
+        return make_context(evidence, presentation.narrower, budget, count)
     if units and not fitting:
         raise AnswerError(
             f"A context of {budget} tokens has no room for the best row.",
-            hint="Raise KGTABLE_CONTEXT_TOKENS.",
+            hint="Raise KGTABLE_CONTEXT_TOKENS, or KGTABLE_WINDOW where that is set.",
         )
     text = texts[fitting]
     return PromptContext(text, count(text), presentation.name, tuple(units[:fitting]), tuple(units[fitting:]))
@@ -203,6 +210,11 @@ class PromptSetting(StrEnum):
         """Whether the output format is part of the instructions."""
         return self not in (PromptSetting.INSTRUCTIONS_FIRST, PromptSetting.CONTEXT_FIRST)
 
+    @property
+    def has_examples(self) -> bool:
+        """Whether examples of replies are shown."""
+        return self.endswith("-examples")
+
 
 def prompt_setting(name: str) -> PromptSetting:
     """The setting with this name. Raises `ConfigError` for another."""
@@ -217,19 +229,25 @@ def prompt_setting(name: str) -> PromptSetting:
 def make_prompt(
     question: str, context: PromptContext, presentation: Presentation, setting: PromptSetting
 ) -> tuple[Message, ...]:
-    """The messages that ask the question over the context."""
+    """The messages that ask the question over the context.
+
+    What is the same for every question comes first, since servers keep what they have read of a prompt's start.
+    """
     kind = presentation.kind
     instructions = Template(_read(f"{kind}/instructions.txt")).substitute(reading=presentation.reading)
-    text = Template(_read(f"layouts/{setting}.txt")).substitute(
+    system = [_read("system.txt")]
+    if setting.asks_for_json:
+        system += [_read("output_format.txt"), _read("programs.txt")]
+    if setting.has_examples:
+        system.append(_read(f"{kind}/examples.txt"))
+    text = Template(_read(f"layouts/{setting.replace('-examples', '-separated')}.txt")).substitute(
         instructions=instructions,
         free_form=_read("free_form.txt"),
-        output_format=f"{_read('output_format.txt')}\n\n{_read('programs.txt')}",
-        examples=_read(f"{kind}/examples.txt"),
         context=context.text,
         question=question,
         fence=fence(context.text, question),
     )
-    return ({"role": "system", "content": _read("system.txt")}, {"role": "user", "content": text})
+    return ({"role": "system", "content": "\n\n".join(system)}, {"role": "user", "content": text})
 
 
 _PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}

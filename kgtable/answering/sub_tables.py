@@ -35,6 +35,8 @@ MOST_ROWS = 200
 """Rows of a long one of the `SURE_TABLES` that are shown where room is left."""
 WIDEST = 30
 """Columns whose cells are shown beside those where something was found; the others are listed with examples."""
+MOST_NAMED = 60
+"""Columns without cells that are named where there is no room for any cell beside what was found."""
 EXAMPLES = 2
 LONGEST_EXAMPLE = 30
 MOST_GAPS = 4
@@ -46,6 +48,10 @@ class SubTable:
 
     name = "subtable"
     kind: Kind = "triples"
+
+    def __init__(self, widest: int = WIDEST) -> None:
+        self._widest = widest
+
     reading = (PACKAGE / "answering/prompts/presentations/subtable.txt").read_text(encoding="utf-8").strip()
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
@@ -75,7 +81,14 @@ class SubTable:
         for unit in units:
             members.setdefault(unit.table, []).append(unit)
         evidence.source.fetch({id: [unit.row for unit in of if unit.row is not None] for id, of in members.items()})
-        return "\n\n".join(_shown(id, of, evidence, n < FULL_TABLES) for n, (id, of) in enumerate(members.items()))
+        return "\n\n".join(
+            _shown(id, of, evidence, n < FULL_TABLES, self._widest) for n, (id, of) in enumerate(members.items())
+        )
+
+    @property
+    def narrower(self) -> SubTable | None:
+        """The same with cells of a third of the columns."""
+        return SubTable(self._widest // 3) if self._widest else None
 
 
 def likely_tables(evidence: Evidence) -> list[str]:
@@ -111,13 +124,13 @@ def _filled(evidence: Evidence, id: str, row: int) -> bool:
     return found is not None and any(map(str.strip, found.cells))
 
 
-def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bool) -> str:
+def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bool, widest: int) -> str:
     frame = evidence.source.frame(id)
     structure, width = frame.table.structure, frame.table.grid.width
     numbers = sorted({unit.row for unit in units if unit.row is not None})
     rows = evidence.source.rows(id, numbers)
     found = {triple.column for unit in units for triple in unit.triples}
-    columns = sorted({structure.label_column, *found, *range(min(width, WIDEST))})
+    columns = sorted({structure.label_column, *found, *range(min(width, widest))})
     shown = sum(1 for row in numbers if row >= structure.body_start and row not in structure.groups)
     told = f"{shown} of {frame.body_rows} rows shown" if shown < frame.body_rows else f"{frame.body_rows} rows"
     beside = LONGEST_BESIDE if likely else LONGEST_BESIDE_FURTHER
@@ -134,9 +147,13 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
             continue
         texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
         lines.append(f"r{row} | " + " | ".join(texts))
-    further = [_with_examples(frame.table, column, rows.values()) for column in range(width) if column not in columns]
+    further = [column for column in range(width) if column not in columns]
+    named = further if widest else further[:MOST_NAMED]
     if further:
-        lines.append("columns without rows | " + " | ".join(further))
+        told_of = _with_examples if widest == WIDEST else _header if widest else _name
+        names = [told_of(frame.table, column, rows.values()) for column in named]
+        unnamed = [f"and {len(further) - len(named)} more"] if len(named) < len(further) else []
+        lines.append("columns without rows | " + " | ".join(names + unnamed))
     if shown < frame.body_rows and (left := _left_out(_body(frame), {*numbers, *structure.groups})):
         lines.append(f"rows {left} not shown; a program runs over all")
     return "\n".join(lines)
@@ -155,12 +172,17 @@ def _left_out(body: range, shown: Collection[int]) -> str:
 
 
 def _header(table: Table, column: int, rows: Collection[TableRow]) -> str:
-    name = one_line(table.columns[column].name) if column < len(table.columns) else ""
     found = Counter(
         measure(number.unit, number.scale) for row in rows if (number := row.quantities.get(column)) is not None
     )
     units = [unit for unit, _ in found.most_common() if unit]
-    return f"c{column} {name}".rstrip() + column_note(table, column, name, units)
+    name = _name(table, column, rows)
+    return name + column_note(table, column, name, units)
+
+
+def _name(table: Table, column: int, rows: Collection[TableRow]) -> str:
+    name = one_line(table.columns[column].name) if column < len(table.columns) else ""
+    return f"c{column} {name}".rstrip()
 
 
 def _with_examples(table: Table, column: int, rows: Collection[TableRow]) -> str:

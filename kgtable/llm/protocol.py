@@ -23,7 +23,15 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 from kgtable.config import ModelEndpoint
-from kgtable.errors import LLMAuthError, LLMCostError, LLMError, LLMRateLimitError, LLMReplyError, LLMUnreachableError
+from kgtable.errors import (
+    LLMAuthError,
+    LLMContextError,
+    LLMCostError,
+    LLMError,
+    LLMRateLimitError,
+    LLMReplyError,
+    LLMUnreachableError,
+)
 
 PRICES_FILE = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
@@ -255,14 +263,16 @@ class MeteredLLM:
     """A model whose usage is counted by stage where a `measured` block is open, and bounded by what that may cost.
 
     `pricing` gives the price in dollars of so many prompt and completion tokens; without it no price is known.
+    `window` is the most tokens that prompt and reply may have together, 0 for any; a reply gets at most a quarter.
     """
 
-    def __init__(self, llm: LLM, pricing: Pricing | None = None) -> None:
-        self._llm, self._pricing = llm, pricing
+    def __init__(self, llm: LLM, pricing: Pricing | None = None, window: int = 0) -> None:
+        self._llm, self._pricing, self._window = llm, pricing, window
         self.model = llm.model
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """See `LLM.complete`."""
+        """See `LLM.complete`. Raises `LLMContextError` where prompt and reply do not fit the window."""
+        request = self._fitting(request)
         if (meter := _meter.get()) is not None:
             meter.admit(lambda: self._most(request))
         _tell_stage(request, self.model)
@@ -272,6 +282,16 @@ class MeteredLLM:
     def close(self) -> None:
         """See `LLM.close`."""
         self._llm.close()
+
+    def _fitting(self, request: Request) -> Request:
+        """The request with a reply short enough for the window."""
+        if not self._window:
+            return request
+        reply = min(request.max_tokens or self._window, self._window // 4)
+        excess = prompt_tokens(request) + reply - self._window
+        if excess > 0:
+            raise _beyond_window(f"{excess:,} tokens more than the {self._window:,} that are set", excess)
+        return replace(request, max_tokens=reply)
 
     def _most(self, request: Request) -> Decimal | None:
         """What a request may cost, with a reply as long as it may be."""
@@ -341,6 +361,7 @@ def fence(*data: str) -> str:
     return "=" * max(3, longest + 1)
 
 
+_BEYOND_WINDOW = re.compile(r"context[ _]?(length|size|window)|prompt is too long", re.IGNORECASE)
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _SHOWN = 300
 _KEPT = 20_000
@@ -368,6 +389,11 @@ class RequestFault:
         if self.code == "insufficient_quota":
             return False
         return self.status is None or self.status in _RETRIED
+
+    @property
+    def beyond_window(self) -> bool:
+        """Whether the prompt has more tokens than the model takes, as the servers say it."""
+        return self.status in (400, 413, 422) and bool(_BEYOND_WINDOW.search(f"{self.code} {self.message}"))
 
     def to_error(self, endpoint: ModelEndpoint, attempts: int) -> LLMError:
         """The error to raise, naming the endpoint and a next step, never the key."""
@@ -399,14 +425,21 @@ class RequestFault:
                 f"{where} failed ({self.status}){tried}: {said}.",
                 hint="Try again later, or use --model none.",
             )
-        if self.code == "context_length_exceeded":
-            return LLMReplyError(
-                f"The prompt is longer than the model's window: {said}.", hint="Lower KGTABLE_CONTEXT_TOKENS."
-            )
+        if self.beyond_window:
+            return _beyond_window(said)
         return LLMReplyError(
             f"{where} does not accept the request ({self.status}): {said}.",
             hint="Check the model's name (KGTABLE_MODEL) and the base URL.",
         )
+
+
+def _beyond_window(told: str, excess: int | None = None) -> LLMContextError:
+    error = LLMContextError(
+        f"The prompt is longer than the model's context window: {told}.",
+        hint="Set the window (KGTABLE_WINDOW), lower KGTABLE_CONTEXT_TOKENS, or start the server with a longer one.",
+    )
+    error.excess = excess
+    return error
 
 
 def fault_from_response(status: int, headers: Mapping[str, str], body: str) -> RequestFault:
@@ -486,7 +519,7 @@ class ChatDialect:
 
     def after(self, fault: RequestFault, body: Mapping[str, Any]) -> ChatDialect | None:
         """The dialect to try next after a refused request, or None where nothing is left to change."""
-        if fault.status not in (400, 404, 415, 422, 501) or fault.code == "context_length_exceeded":
+        if fault.status not in (400, 404, 415, 422, 501) or fault.beyond_window:
             return None
         said = fault.message.lower()
         if "max_completion_tokens" in said and "max_tokens" in body:

@@ -5,13 +5,15 @@ A language model, where there is one, orders the likeliest tables, and their tri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from string import Template
+from typing import Any
 
 import numpy as np
 
+from kgtable.errors import LLMContextError
 from kgtable.graph.table_source import TableReader
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
@@ -412,17 +414,26 @@ def reranked(
     lines = [
         _lines(number, reader.read(ids[table]), *best[table]) for number, table in enumerate(shown.tolist(), start=1)
     ]
+    given = _ordered_by(llm, query, lines).get("tables", ())
+    if given and set(given) == {NONE_FITS}:
+        return None, ()
+    named = [int(shown[number - 1]) for number in dict.fromkeys(given) if 1 <= number <= len(shown)]
+    return _reweighted(scored, named), tuple(ids[table] for table in named)
+
+
+def _ordered_by(llm: LLM, query: Query, lines: Sequence[str]) -> Mapping[str, Any]:
+    """What the model replies to a listing of tables, or to its first half where all of it is too long."""
     prompt = (PACKAGE / "retrieval" / "prompts" / "rerank.txt").read_text(encoding="utf-8")
     listing = "\n\n".join(lines)
     mark = fence(listing)
     system = Template(prompt).substitute(fence=mark)
     text = f"{listing}\n\n{mark} END OF TABLES {mark}\n\nQuestion: {query.text}"
-    reply = reply_data(llm, system, text, schema=SCHEMA, stage="rerank", max_tokens=200)
-    given = reply.get("tables", ())
-    if given and set(given) == {NONE_FITS}:
-        return None, ()
-    named = [int(shown[number - 1]) for number in dict.fromkeys(given) if 1 <= number <= len(shown)]
-    return _reweighted(scored, named), tuple(ids[table] for table in named)
+    try:
+        return reply_data(llm, system, text, schema=SCHEMA, stage="rerank", max_tokens=200)
+    except LLMContextError:
+        if len(lines) == 1:
+            raise
+        return _ordered_by(llm, query, lines[: len(lines) // 2])
 
 
 def _reweighted(scored: Scored, named: Sequence[int]) -> Scored:

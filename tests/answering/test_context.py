@@ -24,6 +24,7 @@ class Words:
 
     name, reading = "words", "Read."
     kind: Kind = "triples"
+    narrower = None
 
     def __init__(self, *sizes: tuple[int, float]) -> None:
         self._units = [ContextUnit("accounts", size, (), score) for size, score in sizes]

@@ -58,7 +58,7 @@ def generator(llm: LLM, **options: Any) -> Generator:
 def reply_to(body_or_request: Any) -> str | dict[str, Any]:
     """JSON where the prompt asks for it, free text elsewhere."""
     messages = body_or_request.messages if isinstance(body_or_request, Request) else body_or_request["messages"]
-    return GOOD if '"citations"' in messages[-1]["content"] else FREE
+    return GOOD if '"citations"' in messages[0]["content"] else FREE
 
 
 def assert_good(answer: Answer) -> None:

@@ -17,6 +17,7 @@ import pytest
 from kgtable.config import ModelEndpoint, Secret, load_settings
 from kgtable.errors import (
     LLMAuthError,
+    LLMContextError,
     LLMError,
     LLMRateLimitError,
     LLMReplyError,
@@ -105,7 +106,9 @@ def test_a_passing_failure_is_tried_again(passing: Act) -> None:
         (Fail(429, headers={"Retry-After": "3600"}), LLMRateLimitError, "3600 seconds", 1),
         (Fail(500), LLMUnreachableError, "failed", 3),
         (Fail(404, "The model `tiny` does not exist"), LLMReplyError, "model's name", 1),
-        (Fail(400, "too long", code="context_length_exceeded"), LLMReplyError, "CONTEXT_TOKENS", 1),
+        (Fail(400, "too long", code="context_length_exceeded"), LLMContextError, "KGTABLE_WINDOW", 1),
+        (Fail(400, "This model's maximum context length is 4096 tokens."), LLMContextError, "CONTEXT_TOKENS", 1),
+        (Fail(400, "the request exceeds the available context size"), LLMContextError, "context window", 1),
         (Drop(), LLMUnreachableError, "could not be reached", 3),
         (Raw("not json at all"), LLMReplyError, "not a chat completion", 3),
         (Raw('{"choices": []}'), LLMReplyError, "not a chat completion", 3),

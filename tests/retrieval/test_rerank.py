@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import kgtable
-from kgtable.errors import LLMReplyError
+from kgtable.errors import LLMContextError, LLMReplyError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
+from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import TRUST, Weights, reranked, score
@@ -55,6 +56,16 @@ def test_the_model_may_say_that_none_fits(index: GraphIndex, store: EmbeddedStor
     _, after, named = rerank(index, store, names, ScriptedLLM([{"tables": [0, 2]}]))
     assert after is not None
     assert len(named) == 1
+
+
+def test_a_listing_beyond_the_window_is_halved(index: GraphIndex, store: EmbeddedStore, names: Namespaces) -> None:
+    def model(request: Request) -> dict[str, list[int]]:
+        if "[2]" in request.messages[-1]["content"]:
+            raise LLMContextError("The prompt is longer than the model's context window.")
+        return {"tables": [1]}
+
+    before, _, named = rerank(index, store, names, ScriptedLLM(model))
+    assert named == (index.corpus.table_ids[np.argmax(before.table_logits)],)
 
 
 def test_of_a_wide_table_the_matching_columns_are_shown(tmp_path: Path) -> None:

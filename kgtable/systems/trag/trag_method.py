@@ -40,6 +40,8 @@ class RelatedTables:
     Without `graph` the relations are left out, without `reasoning` the steps.
     """
 
+    narrower = None
+
     def __init__(self, inner: Presentation, related: Related, *, graph: bool = True, reasoning: bool = True) -> None:
         self._inner, self._related, self._graph = inner, related, graph
         self.name = f"{inner.name}, related"
