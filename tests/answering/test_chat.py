@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from kgtable import api
 from kgtable.answering.ask import NOT_ASKED
 from kgtable.answering.chat import LONGEST_SHOWN, MOST_TURNS, SHOWN_TURNS, Chat
-from kgtable.errors import LLMCostError, LLMReplyError, UsageError
+from kgtable.errors import LLMCostError, LLMError, LLMReplyError, UsageError
 from kgtable.llm.protocol import Request, estimate_tokens
 from kgtable.llm.scripted import ScriptedLLM
+from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer
 
 HARVEST = "Fruit,2023 (kg),2024 (kg)\nPlums,40,52\nPears,31,36\n"
 PLUMS = "What was the harvest of plums in 2023?"
@@ -107,6 +108,51 @@ def test_ten_turns_show_the_model_few_and_short(kg: api.KnowledgeGraph) -> None:
     assert max(prompt.count("question: ") for prompt in prompts) == SHOWN_TURNS
     assert max(map(len, prompts)) < 4_000 + SHOWN_TURNS * 3 * LONGEST_SHOWN
     assert chat.turns.maxlen == MOST_TURNS
+
+
+MISBEHAVIOUR: dict[str, Act] = {
+    "busy": Fail(429),
+    "broken": Fail(500),
+    "silent": Hang(),
+    "gone": Drop(),
+    "no completion": Raw("<html>busy</html>"),
+    "refusing": Say("", refusal="I cannot help with that."),
+    "huge": Raw("x" * 2_000_000),
+    "cut off in the stream": Say(ANSWER, breaks_after=2),
+    "without counts": Say(ANSWER, usage=False),
+}
+
+
+def test_ten_turns_with_a_server_that_misbehaves_in_each(kg: api.KnowledgeGraph) -> None:
+    acts = iter(MISBEHAVIOUR.values())
+    pending: list[Act] = []
+
+    def act(body: Mapping[str, Any]) -> Act:
+        schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+        if "explain" in schema.get("required", ()):
+            return {"question": PLUMS, "explain": False}
+        if "citations" in schema.get("required", ()):
+            return pending[0] if pending else ANSWER
+        return {"labels": ["plums"]} if "labels" in schema.get("required", ()) else {"tables": [1]}
+
+    pieces: list[str] = []
+    failed: list[str] = []
+    with ScriptedServer(act) as server:
+        chat = kg.chat(base_url=server.base_url, model="tiny", timeout=0.5, retries=0)
+        assert chat.ask(PLUMS).value == "40"
+        for name, faulty in zip(MISBEHAVIOUR, acts, strict=True):
+            pending[:] = [faulty]
+            try:
+                answer = chat.ask("And plums?", on_text=pieces.append)
+            except LLMError:
+                failed.append(name)
+            else:
+                assert bool(answer.citations) != bool(answer.failure), name
+                failed += [name] if answer.failure else []
+        pending.clear()
+        assert chat.ask("And plums?", on_text=pieces.append).grounded
+    assert failed == [name for name in MISBEHAVIOUR if name != "without counts"]
+    assert "".join(pieces).endswith("40")
 
 
 @pytest.mark.parametrize("bad", ["", "no JSON", {"question": 5, "explain": "no"}, LLMReplyError("refused")])
