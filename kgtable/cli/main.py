@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
@@ -9,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from kgtable.cli.common import DEBUG, say, verbosity, verbosity_options
 from kgtable.errors import KgtableError
@@ -18,6 +20,7 @@ MODULES = {
     "ask": "ask_commands",
     "build": "graph_commands",
     "chat": "ask_commands",
+    "completion": "main",
     "connect": "graph_commands",
     "convert": "graph_commands",
     "decide": "graph_commands",
@@ -51,7 +54,9 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
-            return None
+            near = difflib.get_close_matches(cmd_name, MODULES, 2)
+            told = f" Did you mean {' or '.join(near)}?" if near else " See kgtable --help."
+            raise click.UsageError(f"There is no command '{cmd_name}'.{told}", ctx)
         module = import_module(f"kgtable.cli.{MODULES[cmd_name]}")
         command: click.Command = next(found for found in module.COMMANDS if found.name == cmd_name)
         return command
@@ -83,3 +88,18 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="kgtable")
 def main() -> None:
     """Turn folders of tables into a QUDT knowledge graph and ask it questions."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes kgtable's commands in a shell.
+
+    Completed by the Tab key are commands, options, formats, methods and the ids of tables.
+    """
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(main, {}, "kgtable", "_KGTABLE_COMPLETE").source())
+
+
+COMMANDS = (completion,)

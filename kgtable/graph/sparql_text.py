@@ -228,3 +228,87 @@ def with_values(query: str, rows: Iterable[Iterable[str]]) -> str:
         raise QueryError("The query has no empty block VALUES (?…) { }.")
     block = " ".join(f"({' '.join(row)})" for row in rows)
     return query.replace(empty[0], f"{empty[1]} {block} }}")
+
+
+COMMON_PREFIXES = {
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbr": "http://dbpedia.org/resource/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "org": "http://www.w3.org/ns/org#",
+    "schema": "https://schema.org/",
+    "time": "http://www.w3.org/2006/time#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "wd": "http://www.wikidata.org/entity/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+}
+"""Namespaces of prefixes in wide use, told with the error where one is not declared."""
+
+
+_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+_PREFIX = re.compile(r"[^\W\d][\w.-]*:")
+QUERY_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_SHOWN = 30
+_MOST_EXPECTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxFault:
+    """What is wrong with a query: its place, counted from 1, and the prefix that is not declared, if that is it."""
+
+    line: int
+    column: int
+    message: str
+    prefix: str = ""
+
+    def one_line(self, query: str) -> str:
+        """The fault with its place in the query, marked, in one line.
+
+        >>> SyntaxFault(1, 10, "expected WHERE").one_line("SELECT * WERE { ?s ?p ?o }")
+        'line 1, column 10, at "WERE { ?s ?p ?o }": expected WHERE'
+        """
+        lines = query.split("\n")
+        rest = lines[self.line - 1][self.column - 1 :].strip() if self.line <= len(lines) else ""
+        at = f'at "{rest[:_SHOWN]}{"…" * (len(rest) > _SHOWN)}"' if rest else "at the end of the line"
+        return f"line {self.line}, column {self.column}, {at}: {self.message}"
+
+
+def syntax_fault(error: SyntaxError, query: str) -> SyntaxFault | None:
+    """The engine's syntax error in `query`, shortened for people; None where it names no place."""
+    match = _PLACE.search(str(error))
+    if match is None:
+        return None
+    if (start := _other_form(query)) is not None:
+        before = query[:start]
+        return SyntaxFault(before.count("\n") + 1, start - before.rfind("\n"), f"expected {', '.join(QUERY_FORMS)}")
+    line, column = int(match[1]), int(match[2])
+    name = _undeclared_prefix(query, line, column) if "Prefix not found" in match[3] else None
+    if name is not None:
+        column = query.split("\n")[line - 1][:column].rfind(f"{name}:") + 1 or column
+        return SyntaxFault(line, column, f"the prefix {name}: is not declared", name)
+    expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
+    readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
+    if len(readable) == 1:
+        return SyntaxFault(line, column, readable[0] if " " in readable[0] else f"expected {readable[0]}")
+    more = " and others" if len(readable) > _MOST_EXPECTED else ""
+    told = f"expected one of {', '.join(readable[:_MOST_EXPECTED])}{more}" if readable else "this is not expected here"
+    return SyntaxFault(line, column, told)
+
+
+def _other_form(query: str) -> int | None:
+    """Where a query begins that is not of a form that queries have; None where it is of one."""
+    try:
+        words = (token for token in tokens(query) if token.kind == "word" and not token.is_word("PREFIX", "BASE"))
+        first = next(words, None)
+    except AmbiguousTextError:
+        return None
+    return first.start if first is not None and not first.is_word(*QUERY_FORMS) else None
+
+
+def _undeclared_prefix(query: str, line: int, column: int) -> str | None:
+    """The prefix at or before a place of a query, such as ``foaf``; None without one."""
+    lines = query.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    before = [match for match in _PREFIX.finditer(lines[line - 1]) if match.start() < column]
+    return before[-1][0][:-1] if before else None

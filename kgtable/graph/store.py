@@ -11,6 +11,7 @@ it count errors without end, so checksums tell damage before, and what is damage
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
@@ -24,7 +25,15 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import DamagedGraphError, GraphClosedError, GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term, with_decimal_values
+from kgtable.graph.sparql_text import (
+    COMMON_PREFIXES,
+    Bindable,
+    check_depth,
+    spelt_out,
+    syntax_fault,
+    to_term,
+    with_decimal_values,
+)
 from kgtable.storage import (
     RECORD,
     Lease,
@@ -69,8 +78,8 @@ class TripleStore(Protocol):
 
 
 @contextmanager
-def query_errors() -> Iterator[None]:
-    """Turn what Oxigraph raises into a `QueryError` of one line.
+def query_errors(query: str = "", prefixes: Collection[str] = ()) -> Iterator[None]:
+    """Turn what Oxigraph raises into a `QueryError` of one line, which marks the place in the `query`.
 
     Results are evaluated as they are read, so that reading them raises as well: a ``SERVICE`` that
     refuses, a result that is too large.
@@ -78,11 +87,25 @@ def query_errors() -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        raise QueryError(f"The query cannot be parsed: {error}") from error
+        fault = syntax_fault(error, query)
+        if fault is None:
+            raise QueryError(f"The query cannot be parsed: {error}") from error
+        raise QueryError(
+            f"The query cannot be parsed: {fault.one_line(query)}.", hint=_prefix_hint(fault.prefix, prefixes)
+        ) from error
     except (ValueError, OSError, RuntimeError) as error:
         hint = "Select the variables that you bind." if "SELECT projection" in str(error) else ""
         text = " ".join(str(error).split())
         raise QueryError(f"The query cannot be evaluated: {text}", hint=hint) from error
+
+
+def _prefix_hint(prefix: str, known: Collection[str]) -> str:
+    """What to do about a prefix that is not declared; empty for none."""
+    if not prefix:
+        return ""
+    if near := difflib.get_close_matches(prefix, known, 1):
+        return f"Did you mean {near[0]}:?"
+    return f"Declare it: PREFIX {prefix}: <{COMMON_PREFIXES.get(prefix, '…')}>."
 
 
 class EmbeddedStore:
@@ -138,10 +161,13 @@ class EmbeddedStore:
                 custom_functions=functions or None,  # type: ignore[arg-type]
             )
 
-        with query_errors():
+        with query_errors(text, self._prefixes):
             check_depth(text)
-            text = with_decimal_values(text)
-            found = results(text)
+            given, text = text, with_decimal_values(text)
+            try:
+                found = results(text)
+            except SyntaxError:
+                found = results(given)  # for the place in the query as it was given
             if isinstance(found, ox.QuerySolutions):
                 ordered = spelt_out(text, [variable.value for variable in found.variables])
                 found = found if ordered is None else results(ordered)

@@ -90,7 +90,11 @@ def test_every_option_has_its_twin_in_python(name: str) -> None:
 
 
 def test_every_command_has_a_twin() -> None:
-    assert set(MODULES) - set(TWINS) == {"demo", "eval"}  # of kgtable.evaluation and kgtable.cli.demo
+    assert set(MODULES) - set(TWINS) == {
+        "completion",
+        "demo",
+        "eval",
+    }  # for a shell; of kgtable.evaluation and kgtable.cli.demo
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["eval", "--help"], ["serve", "-h"]])
@@ -103,6 +107,40 @@ def test_help_imports_nothing_slow(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["biuld"], "There is no command 'biuld'. Did you mean build?"),
+        (["xyzzy"], "There is no command 'xyzzy'. See kgtable --help."),
+        (
+            ["sparql", "ASK { ?s foo:bar ?o }"],
+            ', at "foo:bar ?o }": the prefix foo: is not declared. Declare it: PREFIX',
+        ),
+        (["sparql", "ASK {\n ?s kgtt:role ?o }"], 'line 2, column 5, at "kgtt:role ?o }": the prefix kgtt: is not d'),
+        (["sparql", "ASK { ?s kgtt:role ?o }"], "Did you mean kgt:?"),
+        (
+            ["sparql", "PREFIX a: <b:>\nSELEC * { ?s ?p ?o }"],
+            'line 2, column 1, at "SELEC * { ?s ?p ?o }": expected SELECT,',
+        ),
+        (["sparql", "ASK { ?s ?p "], "line 1, column 13, at the end of the line: "),
+        (["sql", "SELEC 1"], 'line 1, column 1, at "SELEC 1": syntax error'),
+        (
+            ["sql", "SELECT *\nFROM planet"],
+            'line 2, column 6, at "planet": Table with name planet does not exist. Did you',
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_with_its_place(arguments: list[str], says: str, place: Path) -> None:
+    graph = ["--kg", str(place)] if len(arguments) > 1 else []
+    (line,) = [line for line in run(*arguments, *graph, code=2).stderr.splitlines() if line.startswith("Error: ")]
+    assert says in line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_its_completion(shell: str) -> None:
+    assert f"_KGTABLE_COMPLETE={shell}_complete" in run("completion", shell).stdout
 
 
 def test_the_graph_may_be_named_by_the_environment(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from kgtable.graph.remote.http import (
     Login,
     credentials_for,
 )
-from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
+from kgtable.graph.sparql_text import QUERY_FORMS, AmbiguousTextError, Bindable, Token, to_term, tokens
 from kgtable.graph.store import Results
 from kgtable.resources import read_shipped
 
@@ -150,7 +150,6 @@ def refuse_partial(reply: HttpReply, rows: int, dialect: EngineDialect, url: str
     )
 
 
-_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _VARIABLE = re.compile(r"\w+")
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 
@@ -181,7 +180,7 @@ def prepare(text: str, bindings: Mapping[str, Bindable], prefixes: Mapping[str, 
         words = list(tokens(text))
     except AmbiguousTextError as error:
         raise QueryError(f"The query cannot be parsed: {error}") from error
-    place = next((place for place, word in enumerate(words) if word.is_word(*_FORMS)), None)
+    place = next((place for place, word in enumerate(words) if word.is_word(*QUERY_FORMS)), None)
     if place is None:
         raise QueryError("The query cannot be parsed: it is no SELECT, ASK, CONSTRUCT or DESCRIBE.")
     names_dataset = any(word.is_word("FROM") for word in words[place:])

@@ -7,6 +7,7 @@ stands for, with which unit, and which kind of measure or other role it has; com
 
 from __future__ import annotations
 
+import difflib
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -175,7 +176,7 @@ class SqlDatabase:
         except UnicodeEncodeError as error:
             raise QueryError("The query holds half characters: it is no text in Unicode.") from error
         except duckdb.Error as error:
-            raise QueryError(f"The query cannot be parsed: {_first_line(error)}") from error
+            raise QueryError(f"The query cannot be parsed: {_one_line(error)}", hint=self._near(error)) from error
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise QueryError("One SELECT is run at a time.", hint="Nothing can be written through SQL.")
         said = set(re.findall(r"\w+", text.casefold()))
@@ -196,10 +197,18 @@ class SqlDatabase:
             except duckdb.InterruptException as error:
                 raise EvaluationError(f"The query took more than {seconds:g} seconds.") from error
             except duckdb.Error as error:
-                raise QueryError(f"The query cannot be run: {_first_line(error)}") from error
+                raise QueryError(f"The query cannot be run: {_one_line(error)}", hint=self._near(error)) from error
             finally:
                 timer.cancel()
         return SqlRowsFound(names, tuple(map(tuple, rows[:most])), len(rows) <= most)
+
+    def _near(self, error: BaseException) -> str:
+        """The tables whose names are like the one that does not exist."""
+        missing = _NO_TABLE.search(str(error))
+        if missing is None:
+            return ""
+        near = difflib.get_close_matches(missing[1], [*self.names.values(), "kgtable_tables", "kgtable_columns"], 2)
+        return f"Did you mean {' or '.join(near)}?" if near else "kgtable_tables lists the tables there are."
 
     def _fill(self, connection: duckdb.DuckDBPyConnection, ids: Sequence[str], *, everything: bool) -> None:
         tables = [_SqlTable(self.names[id], self._relations[id]) for id in ids]
@@ -376,5 +385,17 @@ def _literal(text: str) -> str:
     return "'" + sound_text(text).replace("'", "''").replace("\0", "") + "'"
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n\n")[0].replace("\n", " ")[:300]
+_SQL_PLACE = re.compile(r"\n+LINE (\d+): (.*)\n( *)\^", re.DOTALL)
+_NO_TABLE = re.compile(r"Table with name (\S+) does not exist")
+
+
+def _one_line(error: BaseException) -> str:
+    """DuckDB's error with its place in the query, marked, in one line."""
+    text = str(error).strip()
+    place = _SQL_PLACE.search(text)
+    told = text[: place.start() if place else None].partition("\nDid you mean")[0].replace("\n", " ")
+    told = re.sub(r"^\w+ Error: ", "", told).rstrip(".!")[:300]
+    if place is None:
+        return f"{told}."
+    column = max(len(place[3]) - len(f"LINE {place[1]}: "), 0)
+    return f'line {place[1]}, column {column + 1}, at "{place[2][column : column + 30].strip()}": {told}.'

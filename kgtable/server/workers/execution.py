@@ -29,10 +29,12 @@ import pyoxigraph as ox
 from kgtable.errors import KgtableError
 from kgtable.graph.results import well_formed_xml
 from kgtable.graph.sparql_text import (
+    COMMON_PREFIXES,
     AmbiguousTextError,
     DeepTextError,
     check_depth,
     spelt_out,
+    syntax_fault,
     tokens,
     with_decimal_values,
 )
@@ -173,9 +175,6 @@ HELD = 10_000
 LongResult: TypeAlias = Callable[[], Iterator[ox.Triple] | None]
 OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Seconds to wait before each further attempt to open a store."""
-
-_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
-_PREFIX = re.compile(r"[^\W\d][\w.-]*:")
 
 
 class _ResultTooLargeError(Exception):
@@ -506,58 +505,14 @@ def without_unused_prefixes(turtle: bytes) -> bytes:
     return b"".join(sorted(used)) + turtle[end:]
 
 
-COMMON_PREFIXES = {
-    "dbo": "http://dbpedia.org/ontology/",
-    "dbr": "http://dbpedia.org/resource/",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "geo": "http://www.opengis.net/ont/geosparql#",
-    "org": "http://www.w3.org/ns/org#",
-    "schema": "https://schema.org/",
-    "time": "http://www.w3.org/2006/time#",
-    "vcard": "http://www.w3.org/2006/vcard/ns#",
-    "wd": "http://www.wikidata.org/entity/",
-    "wdt": "http://www.wikidata.org/prop/direct/",
-}
-"""Namespaces of prefixes in wide use, told with the error where one is not declared."""
-
-
-def undeclared_prefix(query: str, line: int, column: int) -> str | None:
-    """The prefix at or before a position of a query, counted from 1, such as ``foaf``; None without one.
-
-    >>> undeclared_prefix("SELECT * {\\n  ?s foo:name ?o }", 2, 14)
-    'foo'
-    """
-    lines = query.split("\n")
-    if not 0 < line <= len(lines):
-        return None
-    before = [match for match in _PREFIX.finditer(lines[line - 1]) if match.start() < column]
-    return before[-1][0][:-1] if before else None
-
-
 def syntax_problem(error: SyntaxError, query: str = "") -> Problem:
-    """The engine's syntax error as a `Problem` with its position, shortened for people.
-
-    A prefix that is not declared is named, at its place in the `query`.
-    """
-    match = _PLACE.search(str(error))
-    if match is None:
+    """The engine's syntax error as a `Problem` with its place in the `query`."""
+    fault = syntax_fault(error, query)
+    if fault is None:
         return Problem("syntax-error", str(error))
-    line, column = int(match[1]), int(match[2])
-    name = undeclared_prefix(query, line, column) if "Prefix not found" in match[3] else None
-    if name is not None:
-        text = query.split("\n")[line - 1][:column]
-        column = text.rfind(f"{name}:") + 1 or column
-        detail = f"Line {line}, column {column}: the prefix {name}: is not declared."
-        place = {"line": line, "column": column, "prefix": name}
-        namespace = {"namespace": COMMON_PREFIXES[name]} if name in COMMON_PREFIXES else {}
-        return Problem("syntax-error", detail, {**place, **namespace})
-    expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
-    readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
-    detail = f"Line {line}, column {column}: "
-    if len(readable) == 1:
-        detail += f"{readable[0] if ' ' in readable[0] else 'expected ' + readable[0]}."
-    elif readable:
-        detail += f"expected one of {', '.join(readable)}."
-    else:
-        detail += "this is not expected here."
-    return Problem("syntax-error", detail, {"line": line, "column": column})
+    place = {"line": fault.line, "column": fault.column}
+    prefix = {"prefix": fault.prefix} if fault.prefix else {}
+    namespace = {"namespace": COMMON_PREFIXES[fault.prefix]} if fault.prefix in COMMON_PREFIXES else {}
+    return Problem(
+        "syntax-error", f"Line {fault.line}, column {fault.column}: {fault.message}.", place | prefix | namespace
+    )
