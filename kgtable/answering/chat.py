@@ -67,7 +67,7 @@ class Chat:
     >>> with kgtable.build(folder, folder / "kg", embedding="none") as graph:
     ...     chat = graph.chat(model="none")
     ...     print(chat.ask("What was the harvest of plums in 2023?"), chat.ask("And in 2024?"), sep=", ")
-    40, 52
+    40 kg, 52 kg
     >>> chat.turns[-1].question
     'What was the harvest of plums in 2024?'
     """

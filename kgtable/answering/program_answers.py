@@ -195,8 +195,10 @@ def _is_aside(read: CellRead) -> bool:
 
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
     citations, _ = citations_of([other.result], evidence)
-    derivation = other.result.derivation
-    return Alternative(other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program)
+    table, derivation = other.tables[0], other.result.derivation
+    return Alternative(
+        other.text, table, citations, other.value, other.unit, derivation, other.program, other.confidence
+    )
 
 
 DEEPEST_JSON = 100

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from kgtable.answering.answer import Answer, Citation, headline
+from kgtable.answering.answer import Answer, Citation
 from kgtable.config import DEFAULT_K
 from kgtable.errors import MissingExtraError
 from kgtable.integrations.retrieved_tables import RetrievedTable, retrieved_tables
@@ -67,7 +67,7 @@ def _node(table: RetrievedTable) -> NodeWithScore:
 
 def _response(answer: Answer) -> Response:
     nodes = [NodeWithScore(node=_cited(citation)) for citation in answer.citations]
-    text = headline(answer) if answer.found else "Nothing was found that answers this question."
+    text = answer.display if answer.found else "Nothing was found that answers this question."
     return Response(text, source_nodes=nodes, metadata={"answer": answer.to_json()})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kgtable.answering.answer import WEAK
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.text import single_line
 
@@ -41,7 +42,7 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     """An answer in words: value, status with its reasons, calculation, cited cells, other readings."""
     if answer["answer"] is None:
         return "\n".join(["No answer was found.", *map(one_line, answer["reasons"])])
-    lines = [one_line(answer["headline"] or answer["answer"]), f"status: {answer['status']}"]
+    lines = [one_line(answer["display"]), f"status: {answer['status']}"]
     lines += [f"= {one_line(answer['calculation'])}"] if answer["calculation"] else []
     lines += [_citation_line(cited) for cited in answer["citations"][:MOST_SHOWN]]
     lines += [
@@ -49,7 +50,9 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     ]
     lines += [f"note: {one_line(reason)}" for reason in answer["reasons"]]
     lines += [
-        f"also possible: {one_line(other['answer'])} ({beginning(other['table'])})" for other in answer["alternatives"]
+        f"also possible: {one_line(other['display'])} ({beginning(other['table'])})"
+        for other in answer["alternatives"]
+        if other["confidence"] is None or other["confidence"] >= WEAK
     ]
     return "\n".join(lines)
 

@@ -47,6 +47,7 @@ _CITATIONS = _array(_object("cell table row# column# text file title reference l
 _PASSAGES = _array(_object("passage document file page#? paragraph# start# words"))
 _NAMED_TABLES = _array(_object("id title subtitle file rows# columns*"))
 _FACET = _array(_object("value label tables#"))
+_CONFIDENCE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _PROGRAM = {
     "type": ["object", "null"],
     "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
@@ -136,15 +137,16 @@ SCHEMAS: dict[str, Any] = {
         },
     },
     "Reading": _object(
-        "answer headline? exact? period? words? table value? unit? unit_label? calculation? sparql?",
+        "answer display? exact? period? words? table value? unit? unit_label? calculation? sparql?",
+        confidence=_CONFIDENCE,
         program=_PROGRAM,
         citations=_CITATIONS,
     ),
     "Answer": _object(
-        "question answer? value? unit? verified! reasons* headline? exact? period? words? weak! unit_label? "
+        "question answer? value? unit? verified! reasons* display? exact? period? words? weak! unit_label? "
         "calculation? sparql? cells_read# method model?",
         status={"enum": list(STATUSES)},
-        confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        confidence=_CONFIDENCE,
         nearest=_NAMED_TABLES,
         program=_PROGRAM,
         citations=_CITATIONS,

@@ -94,9 +94,14 @@ def test_json_is_one_object_of_the_fields_agreed_on(kg: str) -> None:
     found = json.loads(ask(kg, QUESTION, "--json").stdout)
     assert list(found) == [
         "question", "answer", "value", "unit", "verified", "citations", "calculation", "method", "model",
-        "usage", "timings_ms", "status", "confidence", "reasons", "program", "alternatives",
+        "usage", "timings_ms", "display", "status", "confidence", "reasons", "program", "alternatives",
     ]  # fmt: skip
-    assert (found["answer"], found["value"], found["unit"]) == ("58,232", "58232", "KiloM")
+    assert (found["answer"], found["value"], found["unit"], found["display"]) == (
+        "58,232",
+        "58232",
+        "KiloM",
+        "58,232 km",
+    )
     assert found["citations"][0]["cell"].endswith("/table/planets/cell/3/1")
 
 

@@ -75,18 +75,18 @@ def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Ru
     assert found["verified"] is False
     assert 0 < found["confidence"] < 1
     assert found["reasons"]
-    assert (found["headline"], found["exact"]) == ("$1,562.0\u00a0million", "1,562,000,000 US dollars")
+    assert (found["display"], found["exact"]) == ("$1,562.0 million", "1,562,000,000 US dollars")
     assert (found["unit_label"], found["period"]) == ("US dollars", "year to 30 Sep 2023")
     assert found["program"]["op"]
     assert "Total revenue" in found["calculation"]
     other = next(other for other in found["alternatives"] if other["table"] == "halden-segments")
-    assert (other["headline"], other["exact"]) == ("€1,431.3\u00a0million", "1,431,300,000 euros")
+    assert (other["display"], other["exact"]) == ("€1,431.3 million", "1,431,300,000 euros")
     assert other["words"] == "sum of 2023"
     assert [cell["text"] for cell in other["citations"]] == ["760,100", "330,700", "224,300", "116,200"]
     rows = exploring.query(other["sparql"]).json()["results"]["bindings"]
     assert [next(iter(row.values()))["value"] for row in rows] == ["1431300000"]
     none = exploring.client.post("/api/ask", json={"question": "qwertz yxcvb"}).json()
-    assert (none["status"], none["program"], none["sparql"], none["headline"]) == ("none", None, None, None)
+    assert (none["status"], none["program"], none["sparql"], none["display"]) == ("none", None, None, None)
 
 
 def test_programs_over_long_tables_are_not_compiled_on_the_way(

@@ -213,7 +213,7 @@ async function show(answer) {
     const reading = readings[index];
     buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === index)));
     fill(status, reading === answer && leads ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
-    text.textContent = reading.headline ?? reading.answer;
+    text.textContent = reading.display ?? reading.answer;
     text.classList.toggle("longer", text.textContent.length > 160);
     fill(nearest);
     whole.classList.add("proven");
@@ -286,7 +286,7 @@ function choice(reading, onclick) {
   return h(
     "button",
     { type: "button", class: "choice", "aria-pressed": "false", onclick },
-    h("strong", { dir: "auto" }, shortened(reading.headline ?? reading.answer, 80)),
+    h("strong", { dir: "auto" }, shortened(reading.display ?? reading.answer, 80)),
     h("small", { dir: "auto" }, shortened([reading.words, reading.period].filter(Boolean).join(" · "), 140)),
     h("small", { dir: "auto" }, `in ${shortened(title, 80)}`),
   );
@@ -500,7 +500,7 @@ function evidence(reading, cited) {
 function asText(answer, reading) {
   const cited = reading.citations.slice(0, CITED).map((cell, place) => `[${place + 1}] ${cell.text} – ${cell.file} ${cell.reference}`);
   const said = (reading.passages ?? []).map((words, place) => `[${cited.length + place + 1}] “${words.words}” – ${words.file}${words.page ? `, page ${words.page}` : ""}`);
-  return [answer.question, reading.headline ?? reading.answer, [reading.exact, reading.period].filter(Boolean).join(" · "), reading.words, ...cited, ...said]
+  return [answer.question, reading.display ?? reading.answer, [reading.exact, reading.period].filter(Boolean).join(" · "), reading.words, ...cited, ...said]
     .filter(Boolean)
     .join("\n");
 }
@@ -513,7 +513,7 @@ function actions(answer, reading, index) {
   };
   const share = () =>
     navigator.share && matchMedia("(pointer: coarse)").matches
-      ? navigator.share({ title: answer.question, text: reading.headline ?? reading.answer, url: address() }).catch(() => {})
+      ? navigator.share({ title: answer.question, text: reading.display ?? reading.answer, url: address() }).catch(() => {})
       : copy(address(), "Link copied");
   return h("p", { class: "toolbar actions" },
     h("button", { type: "button", id: "copy", onclick: () => copy(asText(answer, reading), "Copied") }, "Copy"),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from kgtable.answering.answer import Alternative, Answer, Citation, Status
+from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
@@ -36,9 +36,6 @@ _LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries"))
 LONGEST_PROMPT = 200_000
 NEAREST = 6
 """Tables named where there is no answer, or as the first that were found."""
-WEAK = 0.25
-"""Confidence below which an answer that is not verified is no headline: of those below it on the everyday
-questions of the tuning data (3 of 68), one is right; it stays among the nearest readings."""
 
 
 def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
@@ -91,10 +88,9 @@ def weak(answer: Answer) -> bool:
 
 def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, Any]:
     """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
-    said, exact = headline_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
+    _, exact = headline_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
     program = reading.program
     return {
-        "headline": said or None,
         "exact": exact or None,
         "unit_label": unit_name(reading.unit, plural=True) or None,
         "period": _period(reading.citations, graph) or None,
