@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -53,9 +53,10 @@ from kgtable.index.passage_index import (
 )
 from kgtable.index.postings import IntArray
 from kgtable.index.substring import LexicalIndex, folded, write_grams
-from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
+from kgtable.ontology.column_stats import ColumnFact, Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import PARTS, checksum, differing, link_tree, storage_errors, whole_file
+from kgtable.tables.model import Role
 
 if TYPE_CHECKING:
     from kgtable.index.vectors import VectorCache, Vectors
@@ -65,6 +66,14 @@ VERSION = 4
 """Rises when the files of an index change."""
 
 _NUMERAL = re.compile(r"[\W\d_]*")
+_DIGIT = re.compile(r"\d")
+_UNSPOKEN = (Role.IDENTIFIER, Role.TIME)
+
+MOST_SUBJECTS = 10_000
+"""Subjects of one table that have a vector."""
+
+ColumnRoles: TypeAlias = Mapping[tuple[str, int], Role]
+"""The role of columns, by the id of the table and the number of the column."""
 
 
 def index_step(
@@ -120,7 +129,8 @@ def build_index(
             from kgtable.index import vectors
 
             texts = written.saved.parts.table_texts
-            write_vectors(written.saved.corpus, texts, folder, cache, piece_texts(passages, pieces))
+            roles = roles_of(catalogue.facts())
+            write_vectors(written.saved.corpus, texts, folder, cache, roles, piece_texts(passages, pieces))
             if written.nearby is not None and previous is not None:
                 vectors.keep_missing(previous, folder)
         _write_relations(generation, written, folder, earlier if same_model else None)
@@ -177,13 +187,14 @@ def write_index(
     inferred: InferredNames | None = None,
     embedding: str = "none",
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    roles: Callable[[], ColumnRoles] = dict,
 ) -> None:
     """Write an index of these tables, without relations, into an empty folder; with vectors where there is a model."""
     corpus = assemble(contents, folder, inferred)
     write_grams(corpus.texts, folder)
     embedder = load(embedding)
     if embedder is not None:
-        write_vectors(corpus, CorpusParts.open(folder).table_texts, folder, _vector_cache(embedder, None))
+        write_vectors(corpus, CorpusParts.open(folder).table_texts, folder, _vector_cache(embedder, None), roles())
     _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(corpus.table_ids), None)
 
 
@@ -194,11 +205,16 @@ def index_endpoint(
 
     Raises `StorageError`, `EmbeddingError`, and what reading a table raises.
     """
-    reader = TableReader(store, names)
+    reader, ids = TableReader(store, names), tuple(tables)
+
+    def roles() -> ColumnRoles:
+        columns = ((id, column) for id in ids for column in reader.frame(id).table.columns)
+        return {(id, column.index): column.meaning.role for id, column in columns if column.meaning is not None}
+
     with storage_errors(folder), TemporaryDirectory(dir=folder.parent, prefix=".index.") as temporary:
         fresh = Path(temporary, "fresh")
         fresh.mkdir()
-        write_index(map(reader.content, tables), fresh, stated_names(store, names), embedding)
+        write_index(map(reader.content, ids), fresh, stated_names(store, names), embedding, roles=roles)
         if folder.exists():
             folder.rename(Path(temporary, "earlier"))
         fresh.rename(folder)
@@ -404,9 +420,14 @@ def write_vectors(
     table_texts: Sequence[str],
     folder: Path,
     cache: VectorCache,
+    roles: ColumnRoles,
     piece_texts: Sequence[str] = (),
 ) -> None:
-    """Embed tables, pieces of passages, column names, subjects and groups into the index folder."""
+    """Embed tables, pieces of passages, column names, subjects and groups into the index folder.
+
+    Of the subjects those of a column of identifiers or times with a digit in them are left out, and of each table those
+    after the first `MOST_SUBJECTS`: they are found by their letters.
+    """
     from kgtable.index import vectors
 
     vectors.write_whole(cache, "tables", table_texts, folder)
@@ -416,13 +437,38 @@ def write_vectors(
     kinds = {
         "predicates": np.unique(places.column_name),
         "groups": np.unique(places.row_group_label),
-        "subjects": np.unique(places.row_label),
+        "subjects": _spoken_subjects(corpus, roles),
     }
     for kind, found in kinds.items():
         texts = [(number, corpus.texts[number]) for number in found[found != NONE].tolist()]
         worded = [(number, text) for number, text in texts if kind == "predicates" or not _NUMERAL.fullmatch(text)]
         numbers: IntArray = np.array([number for number, _ in worded], dtype=np.int64)
         vectors.write_vocabulary(cache, kind, [text for _, text in worded], numbers, folder)
+
+
+def _spoken_subjects(corpus: Corpus, roles: ColumnRoles) -> IntArray:
+    """The texts of rows' labels that people say in other words."""
+    places = corpus.places
+    tables = np.array(corpus.table_ids, dtype=object)[places.column_table]
+    unspoken = [roles.get(place) in _UNSPOKEN for place in zip(tables, places.column_number.tolist(), strict=True)]
+    labels = np.asarray(places.row_label).copy()
+    cells = np.flatnonzero(np.array(unspoken, dtype=np.bool_)[places.cell_column])
+    named = cells[places.cell_text[cells] == labels[places.cell_row[cells]]]
+    identified = np.unique(places.cell_text[named])
+    digits = [number for number in identified.tolist() if _DIGIT.search(corpus.texts[number])]
+    labels[places.cell_row[named[np.isin(places.cell_text[named], digits)]]] = NONE
+    starts = places.table_row_start
+    for table in np.flatnonzero(np.diff(starts) > MOST_SUBJECTS).tolist():
+        rows = labels[starts[table] : starts[table + 1]]
+        found, first = np.unique(rows, return_index=True)
+        ordered = found[np.argsort(first)]
+        rows[np.isin(rows, ordered[ordered != NONE][MOST_SUBJECTS:])] = NONE
+    return np.unique(labels)
+
+
+def roles_of(facts: Iterable[ColumnFact]) -> dict[tuple[str, int], Role]:
+    """The role of each column that has one, by its table and number."""
+    return {(fact.table, fact.index): fact.meaning.role for fact in facts if fact.meaning is not None}
 
 
 def _previous(generation: Generation) -> Path | None:

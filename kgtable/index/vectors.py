@@ -236,6 +236,9 @@ def keep_missing(previous: Path, folder: Path) -> None:
 def write_vocabulary(cache: VectorCache, kind: str, texts: Sequence[str], text_ids: IntArray, folder: Path) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
     vectors, keys = cache.embed(texts, folder / f"vectors.{kind}.npy")
-    faiss.write_index(_faiss_index(vectors), str(folder / f"vectors.{kind}.faiss"))
+    index = _faiss_index(vectors)
+    faiss.write_index(index, str(folder / f"vectors.{kind}.faiss"))
     np.save(folder / f"vectors.{kind}.texts.npy", np.asarray(text_ids, dtype=np.int64), allow_pickle=False)
     np.save(folder / f"vectors.{kind}.keys.npy", keys, allow_pickle=False)
+    if kind != "predicates" and not _is_coarse(index):  # which has them, too
+        (folder / f"vectors.{kind}.npy").unlink()

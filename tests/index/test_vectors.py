@@ -7,6 +7,8 @@ import faiss
 import numpy as np
 import pytest
 
+import kgtable
+from kgtable.index import graph_index
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.vectors import (
     KINDS,
@@ -17,7 +19,7 @@ from kgtable.index.vectors import (
     write_vocabulary,
     write_whole,
 )
-from tests.index.sample_graph import WordEmbedder
+from tests.index.sample_graph import WordEmbedder, build, load_words
 
 
 def test_the_nearest_terms_of_each_vocabulary(index: GraphIndex) -> None:
@@ -80,3 +82,22 @@ def test_other_threads_keep_their_number_of_threads() -> None:
             assert faiss.omp_get_max_threads() == 1
             assert pool.submit(faiss.omp_get_max_threads).result() == before
     assert faiss.omp_get_max_threads() == here
+
+
+def subjects_of(index: GraphIndex) -> set[str]:
+    assert index.vectors is not None
+    return {index.corpus.texts[number] for number in index.vectors.texts["subjects"].tolist()}
+
+
+def test_identifiers_have_no_vector_and_a_table_has_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_index, "MOST_SUBJECTS", 30)
+    orders = "".join(f"SO-{1_000 + n},Customer {n % 7},{n * 37 % 101}\n" for n in range(60))
+    rivers = "".join(f"River {'abcdefgh'[n % 8]}{'klmnopqr'[n // 8]},{n * 53 % 997}\n" for n in range(40))
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "orders.csv").write_text(f"Order number,Customer,Quantity\n{orders}", encoding="utf-8")
+    (tables / "rivers.csv").write_text(f"River,Length (km)\n{rivers}", encoding="utf-8")
+    index = GraphIndex(build(tables, tmp_path / "kg").index_path, load_words)
+    assert subjects_of(index) == {f"river {'abcdefgh'[n % 8]}{'klmnopqr'[n // 8]}" for n in range(30)}
+    with kgtable.open(tmp_path / "kg") as kg:
+        assert kg.retrieve("SO-1033", 5).triples[0].subject == "SO-1033"
