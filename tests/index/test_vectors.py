@@ -99,5 +99,5 @@ def test_identifiers_have_no_vector_and_a_table_has_few(tmp_path: Path, monkeypa
     (tables / "rivers.csv").write_text(f"River,Length (km)\n{rivers}", encoding="utf-8")
     index = GraphIndex(build(tables, tmp_path / "kg").index_path, load_words)
     assert subjects_of(index) == {f"river {'abcdefgh'[n % 8]}{'klmnopqr'[n // 8]}" for n in range(30)}
-    with kgtable.open(tmp_path / "kg") as kg:
+    with kgtable.build(tables, tmp_path / "lexical", embedding="none") as kg:
         assert kg.retrieve("SO-1033", 5).triples[0].subject == "SO-1033"
