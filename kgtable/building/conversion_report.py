@@ -53,6 +53,15 @@ class ConversionReport:
         """One message for each file that could not be read."""
         return tuple(file.error for file in self.files if file.error is not None)
 
+    @property
+    def summary(self) -> str:
+        """Tables, files and cells in one line, such as ``9 tables from 7 files (3 not read), 71,400 cells``."""
+        tables, files, unread = len(self.tables), len(self.files), len(self.errors)
+        return (
+            f"{tables:,} table{'s' * (tables != 1)} from {files:,} file{'s' * (files != 1)}"
+            f"{f' ({unread:,} not read)' if unread else ''}, {self.tally.cells:,} cells"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The whole report as JSON values."""
         counts = self.tally.to_json()
@@ -84,8 +93,8 @@ class ConversionReport:
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        tables, counts = self.tables, self.tally.to_json()
-        yield f"{len(tables):,} tables from {len(self.files):,} files, {self.tally.cells:,} cells"
+        counts = self.tally.to_json()
+        yield self.summary
         if self.documents:
             passages = sum(text.passages for text in self.documents)
             numbers = sum(text.quantities for text in self.documents)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ from kgtable.cli.common import (
     standard_input,
     table_option,
     text_of_input,
+    verbosity,
     workers_option,
 )
 from kgtable.errors import KgtableError, QueryError, UsageError
@@ -81,8 +83,10 @@ def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Pa
     if output == "-" and format is None:
         raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
     target: Path | IO[bytes] = sys.stdout.buffer if output == "-" else Path(output)
+    started = time.monotonic()
     with ProgressLine() as progress:
         done = kgtable.convert(standard_input(paths), target, format=format, progress=progress, **options)
+    note(f"{done.summary}, {time.monotonic() - started:.1f} s.")
     _finish(done, report)
 
 
@@ -113,6 +117,7 @@ def build(
     decided there; a model that fails leaves the graph as it is without one.
     """
     refuse_standard_input(paths)
+    started = time.monotonic()
     with (
         ProgressLine() as progress,
         kgtable.build(paths, kg, model=model, dry_run=dry_run, progress=progress, **options) as graph,
@@ -121,9 +126,13 @@ def build(
     assert built is not None
     changes = built.changes
     note(
-        f"{kg}: {len(changes.added):,} tables added, {len(changes.changed):,} changed, "
+        f"{kg}: {len(changes.added):,} table{'s' * (len(changes.added) != 1)} added, {len(changes.changed):,} changed, "
         f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged."
     )
+    note(f"{built.conversion.summary}, {time.monotonic() - started:.1f} s.")
+    if verbosity() > 0:
+        for stage, seconds in built.seconds.items():
+            note(f"{stage}: {seconds:.1f} s")
     if built.annotation is not None:
         note(f"{model}: {built.annotation}{'; nothing was asked' if dry_run else ''}.")
         if built.annotation.failure is not None:

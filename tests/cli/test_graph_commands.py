@@ -88,7 +88,10 @@ def test_what_was_passed_over_in_a_file_is_told(folder: Path, tmp_path: Path) ->
 
 def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
     kg = tmp_path / "kg"
-    assert "1 tables added" in run("build", folder, "--kg", kg, "--embedding", "none").stderr
+    told = run("build", folder, "--kg", kg, "--embedding", "none").stderr
+    assert "1 table added" in told
+    assert re.search(r"^1 table from 1 file, \d+ cells, \d+\.\d s\.$", told, re.MULTILINE)
+    assert re.search(r"^loading: \d+\.\d s$", run("build", folder, "--kg", f"{kg}-v", "-v").stderr, re.MULTILINE)
     query = "SELECT ?n ?radius { ?row rdfs:label ?n ; ex:hasRadius/qudt:numericValue ?radius } ORDER BY ?n"
     assert run("sparql", query, "--kg", kg, "--format", "csv").stdout == "n,radius\nMercury,2440\nSaturn,58232\n"
     assert "(2 rows)" in run("sparql", query, "--kg", kg).stdout
