@@ -6,10 +6,12 @@ import html
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from kgtable.answering.charts import Chart, ChartPoint, chart_of
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
 from kgtable.answering.headlines import headline_and_exact
@@ -30,7 +32,8 @@ class Citation:
 
     The IRI is that of the cell's own node (numbers, header cells), or of its row, which says a text by
     `predicate` (an IRI; empty above the body): it is a subject in the graph either way.
-    `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column.
+    `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column; `value` is the
+    exact number, with the scale applied.
     """
 
     cell: str
@@ -44,13 +47,14 @@ class Citation:
     label: str = ""
     header: str = ""
     predicate: str = ""
+    value: Decimal | None = None
 
     @classmethod
     def of(cls, cell: Cell) -> Citation:
         """The citation of a cell."""
         place = cell.table, cell.row, cell.column
         named = cell.label, cell.header, cell.predicate
-        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, *named)
+        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, *named, cell.value)
 
     def to_json(self) -> dict[str, Any]:
         """As the contract of ``ask --json`` has it."""
@@ -220,6 +224,25 @@ class Answer:
             "alternatives": [other.to_json() for other in self.alternatives],
             **({"passages": [cited.to_json() for cited in self.passages]} if self.passages else {}),
         }
+
+    def plot(self) -> Chart | None:
+        """The chart of the numbers that the answer rests on, with what it names marked.
+
+        None where there is nothing to compare: fewer than two numbers, of several units or tables, or more than it
+        cites.
+        """
+        numbers = [cited for cited in self.citations if cited.value is not None]
+        kinds = {(cited.table, cited.unit) for cited in numbers}
+        if len(kinds) != 1 or self.cells_read > len(self.citations):
+            return None
+        named = {self.text, *self.text.split("; ")}
+        exact = None if self.value is None else Decimal(self.value)
+        points = [
+            ChartPoint(cited.label, cited.header, cited.value, cited.label in named or cited.value == exact)
+            for cited in numbers
+            if cited.value is not None
+        ]
+        return chart_of(points, self.question, numbers[0].unit)
 
     def __str__(self) -> str:
         return self.display or "Nothing was found."

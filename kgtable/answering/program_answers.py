@@ -177,9 +177,11 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
 
 
 def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
-    """The first cells that programs read, the results' own first, and how many there are in all."""
+    """The first cells that programs read, the results' own and those of their rows first, and how many there are."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
-    places = dict.fromkeys((read.table, read.row, read.column) for read in sorted(reads, key=_is_aside))
+    deciding = {(read.table, read.row) for read in reads if not _is_aside(read)}
+    reads.sort(key=lambda read: (_is_aside(read), (read.table, read.row) not in deciding))
+    places = dict.fromkeys((read.table, read.row, read.column) for read in reads)
     cited = list(islice(places, MOST_CITATIONS))
     rows: dict[str, set[int]] = {}
     for table, row, _ in cited:

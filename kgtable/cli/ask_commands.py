@@ -245,8 +245,17 @@ def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Show the answer's program as JSON or SPARQL, the prompt, the triples found or the queries that found "
     "them; repeatable.",
 )
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw the numbers of the answer to this file: .svg, .png or .json."
+)
 def ask(
-    question: str, folder: Path | None, kg: Path | None, as_json: bool, show: tuple[str, ...], **options: Any
+    question: str,
+    folder: Path | None,
+    kg: Path | None,
+    as_json: bool,
+    show: tuple[str, ...],
+    plot: Path | None,
+    **options: Any,
 ) -> None:
     """Answer a question, citing the cells it rests on.
 
@@ -276,6 +285,11 @@ def ask(
                 say(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
     if answer.failure:
         raise LLMReplyError(answer.failure)
+    if plot is not None and answer.found:
+        if (chart := answer.plot()) is None:
+            note(f"Note: no chart was written to {plot}: the answer rests on no numbers of one unit to compare.")
+        else:
+            chart.save(plot)
     if not answer.found and not options["dry_run"]:
         sys.exit(NOTHING_FOUND)
 

@@ -27,7 +27,7 @@ FORMATS = ", ".join(Format)
 DEBUG = 2
 """The verbosity (``-vv``) at which an error shows its traceback."""
 
-OUTPUTS = frozenset({"output", "report", "json_file", "trace"})
+OUTPUTS = frozenset({"output", "report", "json_file", "plot", "trace"})
 """The options of all commands that name a file to write."""
 
 _VERBOSITY = "kgtable.verbosity"

@@ -147,6 +147,7 @@ SCHEMAS: dict[str, Any] = {
         "calculation? sparql? cells_read# method model?",
         status={"enum": list(STATUSES)},
         confidence=_CONFIDENCE,
+        chart={"type": ["object", "null"], "properties": {"svg": _TEXT, "description": _TEXT}},
         nearest=_NAMED_TABLES,
         program=_PROGRAM,
         citations=_CITATIONS,

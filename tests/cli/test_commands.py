@@ -53,7 +53,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
 """The calls each command is the twin of, and the parameters that are called otherwise there."""
 
 SHELL_ONLY = {
-    "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file", "http",
+    "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file", "http", "plot",
 }  # fmt: skip
 """Options on how to print or read, whose twins are the results' own methods."""
 

@@ -61,6 +61,15 @@ def test_a_number_is_said_as_people_say_it_with_its_exact_value_and_period(brows
     assert browser.all("#way table.results tbody tr")
 
 
+def test_the_numbers_of_a_ranking_are_drawn(browser: Browser) -> None:
+    ask(browser, "Which port had the highest fees in 2023?", "Norrvik")
+    picture = browser.find(".chart img")
+    assert picture.get_attribute("alt") == "Which port had the highest fees in 2023?: 3 numbers as bars"
+    browser.wait(lambda: browser.script("document.querySelector('.chart img').naturalWidth") > 300)
+    assert browser.find(".chart a").get_attribute("download") == "answer.svg"
+    assert browser.complaints() == []
+
+
 def test_a_citation_lights_its_cell_and_a_cell_its_citation(browser: Browser) -> None:
     ask(browser, LABORATORY, "€812.4 million")
     first = browser.find(".cited li")

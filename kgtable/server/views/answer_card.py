@@ -12,7 +12,7 @@ from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
-from kgtable.errors import GraphError, ProgramError
+from kgtable.errors import GraphError, MissingExtraError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
@@ -31,7 +31,7 @@ SHOWN_TERMS = 60
 LONGEST_TEXT = 20_000
 """Characters of a cell that an answer repeats; its page and ``/api/cells`` give the whole."""
 
-_LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries"))
+_LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries", "svg"))
 
 LONGEST_PROMPT = 200_000
 NEAREST = 6
@@ -49,6 +49,7 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "weak": is_weak,
         **_reading(answer, graph),
         "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
+        "chart": _drawn(answer),
         "cells_read": answer.cells_read,
         "reasoning": plain_words(answer.reasoning),
         "prompt": answer.prompt[:LONGEST_PROMPT],
@@ -67,6 +68,17 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
             "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *_queries_of(found)],
         },
     }
+
+
+def _drawn(answer: Answer) -> dict[str, str] | None:
+    """The answer's chart as SVG and in words; None without one, or without the packages that draw."""
+    chart = answer.plot()
+    if chart is None:
+        return None
+    try:
+        return {"svg": chart.to_svg(), "description": chart.spec["description"]}
+    except MissingExtraError:
+        return None
 
 
 def shortened(value: Any) -> Any:

@@ -1,0 +1,171 @@
+"""Charts of the numbers that an answer rests on, as Vega-Lite specifications.
+
+Numbers of one unit over periods are a line, those of several rows or columns are bars, the largest first; what the
+answer names is marked. Texts of tables stand in the data alone, never in an expression.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgtable.errors import MissingExtraError, UsageError
+from kgtable.storage import output_file
+from kgtable.values.periods import find_period
+from kgtable.values.spoken import unit_name
+from kgtable.values.units import POWER_NAMES
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+MOST_SERIES = 8
+"""Series that are told apart by their colour."""
+LONGEST_NAME = 60
+FEW_NAMES = 8
+"""Names of periods that fit side by side."""
+PLAIN, MARKED = "#7f9fbf", "#c2571a"
+WIDTH, STEP, HEIGHT = 320, 22, 220
+_MIME = "application/vnd.vegalite.v5+json"
+
+
+class ChartPoint(NamedTuple):
+    """One number: the row and column that it stands in, its exact value, and whether the answer names it."""
+
+    row: str
+    column: str
+    value: Decimal
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A Vega-Lite specification with its data; Jupyter draws it.
+
+    `to_svg` and `to_png` raise `MissingExtraError` where the packages that draw are not installed.
+    """
+
+    spec: Mapping[str, Any]
+
+    def to_svg(self) -> str:
+        """The picture as SVG."""
+        return str(_converter().vegalite_to_svg(json.dumps(self.spec), allowed_base_urls=[]))
+
+    def to_png(self) -> bytes:
+        """The picture as PNG, two dots for a pixel."""
+        return bytes(_converter().vegalite_to_png(json.dumps(self.spec), scale=2, allowed_base_urls=[]))
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file whose suffix is .svg or .png, or the specification to one of .json.
+
+        Raises `UsageError` for another suffix, `StorageError` where it cannot be written.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".svg", ".png", ".json"):
+            raise UsageError(
+                f"A chart cannot be written as {suffix or 'a file without a suffix'}.", hint="Use .svg, .png or .json."
+            )
+        drawn = self.to_png() if suffix == ".png" else (self.to_svg() if suffix == ".svg" else self._json()).encode()
+        with output_file(Path(path)) as handle:
+            handle.write(drawn)
+
+    def _json(self) -> str:
+        return json.dumps(self.spec, ensure_ascii=False, indent=1) + "\n"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {_MIME: dict(self.spec), "text/plain": f"Chart({self.spec['description']!r})"}
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtraError("Drawing a chart", "plot") from error
+    return vl_convert
+
+
+def chart_of(points: Sequence[ChartPoint], title: str, unit: str | None) -> Chart | None:
+    """The chart of numbers of one unit (a QUDT local name); None for fewer than two, or too many series."""
+    rows = list(dict.fromkeys(point.row for point in points))
+    columns = list(dict.fromkeys(point.column for point in points))
+    if len({point[:2] for point in points}) < len(points):
+        return None  # two rows of one name
+    over_columns = len(columns) > 1 and (len(rows) == 1 or _by_period(columns) is not None)
+    names, series = (columns, rows) if over_columns else (rows, columns)
+    if len(names) < 2 or len(series) > MOST_SERIES:
+        return None
+    power = next((power for power in (12, 9, 6) if max(abs(point.value) for point in points) >= 10**power), 0)
+    data = [_datum(point, over_columns, power) for point in points]
+    encoding: dict[str, Any] = {
+        "color": {"condition": {"test": "datum.answer", "value": MARKED}, "value": PLAIN},
+        "tooltip": [{"field": name, "type": "nominal"} for name in ("name", "series", "printed")],
+    }
+    if len(series) > 1:
+        encoding["color"] = {"field": "series", "type": "nominal", "sort": list(map(_cut, series)), "title": None}
+    said = " ".join(filter(None, (POWER_NAMES.get(power), unit_name(unit, plural=True))))
+    measure = {"field": "value", "type": "quantitative", "title": said or None}
+    ordered = _by_period(names)
+    drawn = _bars(data, encoding, measure) if ordered is None else _line(ordered, encoding, measure)
+    return Chart(
+        {
+            "$schema": SCHEMA,
+            "description": f"{title}: {len(points)} numbers {'as bars' if ordered is None else 'over time'}",
+            "title": {"text": _lines(title), "anchor": "start", "fontSize": 13},
+            "width": WIDTH,
+            "data": {"values": data},
+            **drawn,
+        }
+    )
+
+
+def _bars(data: Sequence[Mapping[str, Any]], encoding: Mapping[str, Any], measure: object) -> dict[str, Any]:
+    largest: dict[str, float] = {}
+    for point in data:
+        largest[point["name"]] = max(point["value"], largest.get(point["name"], point["value"]))
+    names = sorted(largest, key=lambda name: -largest[name])
+    axis = {"field": "name", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 220}}
+    beside = {} if "condition" in encoding["color"] else {"yOffset": {"field": "series"}}
+    return {"height": {"step": STEP}, "mark": "bar", "encoding": {"y": axis, "x": measure, **encoding, **beside}}
+
+
+def _line(names: Sequence[str], encoding: Mapping[str, Any], measure: object) -> dict[str, Any]:
+    angle = {"labelAngle": 0 if len(names) <= FEW_NAMES else -45}
+    axis = {"field": "name", "type": "nominal", "sort": list(map(_cut, names)), "title": None, "axis": angle}
+    dots = {"mark": {"type": "point", "filled": True, "opacity": 1, "size": 60}, "encoding": encoding}
+    series = {} if "condition" in encoding["color"] else {"color": encoding["color"]}
+    line = {"mark": {"type": "line", "color": PLAIN}, "encoding": series}
+    return {"height": HEIGHT, "encoding": {"x": axis, "y": measure}, "layer": [line, dots]}
+
+
+def _datum(point: ChartPoint, over_columns: bool, power: int) -> dict[str, Any]:
+    name, series = (point.column, point.row) if over_columns else (point.row, point.column)
+    return {
+        "name": _cut(name),
+        "series": _cut(series),
+        "value": float(point.value / 10**power),
+        "printed": f"{point.value:,f}",
+        "answer": point.is_marked,
+    }
+
+
+def _by_period(names: Sequence[str]) -> list[str] | None:
+    """The names in the order of the periods they name; None where one names none, or two name the same."""
+    periods = {name: find_period(name) for name in names}
+    if None in periods.values() or len(set(periods.values())) < len(names):
+        return None
+    return sorted(names, key=lambda name: str(periods[name]).rpartition("/")[2])
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _lines(title: str, widest: int = 70) -> list[str]:
+    """A title in lines of about so many characters, at most three."""
+    lines = [""]
+    for word in title.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= widest:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()[:widest]
+    return [*lines[:2], "…"] if len(lines) > 3 else lines

@@ -1,0 +1,117 @@
+"""Charts of answers: what is drawn, how, and what is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import kgtable
+from kgtable.answering.charts import MOST_SERIES, ChartPoint, chart_of
+from kgtable.cli.main import main
+
+PORTS = "Port,Country,2021 fees (EUR million),2022 fees (EUR million),2023 fees (EUR million)\n"
+PORTS += "Skarv,Norway,12,14,17\nFjell,Norway,31,29,26\nHalden,Sweden,8,9,11\n"
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("ports")
+    (folder / "ports.csv").write_text(PORTS, encoding="utf-8")
+    with kgtable.build(folder, folder / "kg", embedding="none") as graph:
+        yield graph
+
+
+def spec_of(kg: kgtable.KnowledgeGraph, question: str) -> Any:
+    chart = kg.ask(question, model="none").plot()
+    return None if chart is None else chart.spec
+
+
+def numbers(**values: float) -> list[ChartPoint]:
+    return [ChartPoint(name, "Share", Decimal(str(value))) for name, value in values.items()]
+
+
+def test_a_ranking_is_bars_the_largest_first_with_the_answer_marked(kg: kgtable.KnowledgeGraph) -> None:
+    spec = spec_of(kg, "Which port had the highest fees in 2023?")
+    assert spec["mark"] == "bar"
+    assert spec["encoding"]["y"]["sort"] == ["Fjell", "Skarv", "Halden"]
+    assert spec["encoding"]["x"]["title"] == "million euros"
+    assert {point["name"]: point["value"] for point in spec["data"]["values"]} == {
+        "Fjell": 26,
+        "Skarv": 17,
+        "Halden": 11,
+    }
+    assert [point["name"] for point in spec["data"]["values"] if point["answer"]] == ["Fjell"]
+
+
+def test_the_cells_that_decide_are_cited_first(kg: kgtable.KnowledgeGraph) -> None:
+    answer = kg.ask("Which port had the highest fees in 2023?", model="none")
+    assert [cited.text for cited in answer.citations][:2] == ["Fjell", "26"]
+
+
+def test_numbers_over_years_are_a_line(kg: kgtable.KnowledgeGraph) -> None:
+    spec = spec_of(kg, "How much did the fees of Skarv change from 2021 to 2023?")
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "point"]
+    assert [name[:4] for name in spec["encoding"]["x"]["sort"]] == ["2021", "2023"]
+
+
+def test_one_number_or_a_text_is_not_drawn(kg: kgtable.KnowledgeGraph) -> None:
+    assert spec_of(kg, "What were the fees of Skarv in 2023?") is None
+    assert spec_of(kg, "In which country is Halden?") is None
+
+
+def test_what_cannot_be_compared_is_not_drawn() -> None:
+    assert chart_of([], "?", None) is None
+    assert chart_of(numbers(a=1), "?", None) is None
+    assert chart_of([*numbers(a=1, b=2), *numbers(a=3)], "?", None) is None
+    many = [ChartPoint(row, str(n), Decimal(n)) for n in range(MOST_SERIES + 1) for row in ("a", "b")]
+    assert chart_of(many, "?", None) is None
+
+
+def test_periods_are_in_their_order_and_series_have_colours() -> None:
+    points = [ChartPoint(row, f"Q{n} 2023", Decimal(n)) for row in ("a", "b") for n in (4, 2, 1)]
+    chart = chart_of(points, "?", "PERCENT")
+    assert chart is not None
+    assert chart.spec["encoding"]["x"]["sort"] == ["Q1 2023", "Q2 2023", "Q4 2023"]
+    assert chart.spec["layer"][0]["encoding"]["color"]["sort"] == ["a", "b"]
+
+
+def test_texts_of_tables_stand_in_the_data_alone() -> None:
+    nasty = "'];alert(1)//<script>\\u202e" + "x" * 500
+    chart = chart_of([ChartPoint(nasty, nasty, Decimal(1)), ChartPoint("b", nasty, Decimal(2))], nasty, None)
+    assert chart is not None
+    tests = [part["test"] for part in (chart.spec["encoding"]["color"]["condition"],)]
+    assert tests == ["datum.answer"]
+    assert len(json.dumps(chart.spec)) < 5_000
+    assert chart._repr_mimebundle_()["application/vnd.vegalite.v5+json"] == chart.spec
+
+
+def test_a_chart_is_drawn_to_a_file(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    chart = kg.ask("Which port had the highest fees in 2023?", model="none").plot()
+    assert chart is not None
+    chart.save(tmp_path / "c.png")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    svg = chart.to_svg()
+    assert svg.startswith("<svg")
+    assert all(word in svg for word in ("Fjell", "million euros"))
+    with pytest.raises(kgtable.UsageError, match="cannot be written"):
+        chart.save(tmp_path / "c.bmp")
+
+
+def test_ask_draws_and_tells_where_there_is_nothing_to_draw(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    def ask(question: str, name: str) -> str:
+        options = ["--kg", str(kg.path), "--model", "none", "--plot", str(tmp_path / name)]
+        done = CliRunner().invoke(main, ["ask", question, *options])
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    ask("Which port had the highest fees in 2023?", "fees.json")
+    assert json.loads((tmp_path / "fees.json").read_text(encoding="utf-8"))["mark"] == "bar"
+    assert "no chart was written" in ask("In which country is Halden?", "none.json")
+    assert not (tmp_path / "none.json").exists()
