@@ -25,6 +25,7 @@ MOST_SERIES = 8
 LONGEST_NAME = 60
 FEW_NAMES = 8
 """Names of periods that fit side by side."""
+LARGEST = Decimal("1e300")
 PLAIN, MARKED = "#7f9fbf", "#c2571a"
 WIDTH, STEP, HEIGHT = 320, 22, 220
 _MIME = "application/vnd.vegalite.v5+json"
@@ -89,8 +90,8 @@ def chart_of(points: Sequence[ChartPoint], title: str, unit: str | None) -> Char
     """The chart of numbers of one unit (a QUDT local name); None for fewer than two, or too many series."""
     rows = list(dict.fromkeys(point.row for point in points))
     columns = list(dict.fromkeys(point.column for point in points))
-    if len({point[:2] for point in points}) < len(points):
-        return None  # two rows of one name
+    if len({point[:2] for point in points}) < len(points) or any(abs(point.value) > LARGEST for point in points):
+        return None  # two rows of one name, or what is no number in JSON
     over_columns = len(columns) > 1 and (len(rows) == 1 or _by_period(columns) is not None)
     names, series = (columns, rows) if over_columns else (rows, columns)
     if len(names) < 2 or len(series) > MOST_SERIES:
@@ -144,7 +145,7 @@ def _datum(point: ChartPoint, over_columns: bool, power: int) -> dict[str, Any]:
         "name": _cut(name),
         "series": _cut(series),
         "value": float(point.value / 10**power),
-        "printed": f"{point.value:,f}",
+        "printed": _cut(f"{point.value:,f}"),
         "answer": point.is_marked,
     }
 

@@ -69,6 +69,7 @@ def test_what_cannot_be_compared_is_not_drawn() -> None:
     assert chart_of([], "?", None) is None
     assert chart_of(numbers(a=1), "?", None) is None
     assert chart_of([*numbers(a=1, b=2), *numbers(a=3)], "?", None) is None
+    assert chart_of([*numbers(a=1), ChartPoint("b", "Share", Decimal("1e400"))], "?", None) is None
     many = [ChartPoint(row, str(n), Decimal(n)) for n in range(MOST_SERIES + 1) for row in ("a", "b")]
     assert chart_of(many, "?", None) is None
 
