@@ -2,7 +2,7 @@
 
 A transcript is a fenced block marked ``console``: lines that start with ``$ `` are commands, the lines below
 are their output (standard error included). All blocks of one file share a fresh folder with the sample tables
-as ``samples/``. A ``…`` in the expected output matches any text.
+as ``samples/`` and, as in a clone, ``kgtable/samples/``. A ``…`` in the expected output matches any text.
 
     python scripts/transcripts.py            compare, exit 1 if they differ
     python scripts/transcripts.py --write    replace differing output by the actual one
@@ -70,7 +70,8 @@ def run_document(text: str) -> list[tuple[str, list[Step]]]:
     with tempfile.TemporaryDirectory() as folder:
         home, binaries = Path(folder, "home"), Path(folder, "bin")
         binaries.mkdir()
-        shutil.copytree(ROOT / "kgtable" / "samples", home / "samples")
+        for place in (home / "samples", home / "kgtable" / "samples"):
+            shutil.copytree(ROOT / "kgtable" / "samples", place)
         shim = binaries / "kgtable"
         shim.write_text(SHIM.format(python=sys.executable))
         shim.chmod(0o755)

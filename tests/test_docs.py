@@ -37,7 +37,8 @@ def test_transcripts_print_what_the_document_shows(document: Path) -> None:
 
 @pytest.mark.parametrize("document", transcripts.documents(), ids=lambda path: path.name)
 def test_python_examples_of_the_document_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "kgtable" / "samples", tmp_path / "samples")
+    for place in (tmp_path / "samples", tmp_path / "kgtable" / "samples"):
+        shutil.copytree(ROOT / "kgtable" / "samples", place)
     monkeypatch.chdir(tmp_path)
     text = re.sub(r"^```.*$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, document.name, str(document), 0)
