@@ -262,7 +262,7 @@ class Answer:
 
 
 WEAK = 0.25
-"""Confidence below which an answer that is not verified is no headline, and another one is not named beside it: of
+"""Confidence below which an unverified answer is not a headline, and another one is not named beside it: of
 those below it on the everyday questions of the tuning data (3 of 68), one is right."""
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40

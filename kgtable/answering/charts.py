@@ -91,7 +91,7 @@ def chart_of(points: Sequence[ChartPoint], title: str, unit: str | None) -> Char
     rows = list(dict.fromkeys(point.row for point in points))
     columns = list(dict.fromkeys(point.column for point in points))
     if len({point[:2] for point in points}) < len(points) or any(abs(point.value) > LARGEST for point in points):
-        return None  # two rows of one name, or what is no number in JSON
+        return None  # two rows of one name, or a number that is not a finite float
     over_columns = len(columns) > 1 and (len(rows) == 1 or _by_period(columns) is not None)
     names, series = (columns, rows) if over_columns else (rows, columns)
     if len(names) < 2 or len(series) > MOST_SERIES:
