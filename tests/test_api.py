@@ -56,6 +56,20 @@ def test_a_graph_is_brought_up_to_date_and_tells_how_far_it_is(tables: Path, tmp
     assert all(0 <= done <= total for _, done, total in told)
 
 
+def test_a_long_table_tells_how_many_of_its_rows_and_megabytes_are_done(tmp_path: Path) -> None:
+    rows = "".join(f"item {number},{number}\n" for number in range(30_000))
+    (tmp_path / "long.csv").write_text(f"Name,Number\n{rows}")
+    told: list[tuple[str, int, int]] = []
+    build(tmp_path / "long.csv", tmp_path / "kg", embedding="none", progress=lambda *step: told.append(step)).close()
+    rows_done = [done for stage, done, total in told if stage == "converting rows of long.csv" and total == 30_001]
+    loaded = [(done, total) for stage, done, total in told if stage == "loading MB of statements"]
+    assert len(rows_done) > 5
+    assert rows_done == sorted(rows_done)
+    assert rows_done[-1] == 30_001
+    assert loaded[0][0] == 0
+    assert loaded[-1][0] >= loaded[-1][1] > 15
+
+
 def test_a_mapping_and_a_base_are_taken(tables: Path, tmp_path: Path) -> None:
     mapping = tmp_path / "m.csv"
     mapping.write_text("column name,predicate,unit\nRadius (km),,MI\n", encoding="utf-8")

@@ -208,7 +208,7 @@ class GenerationContent:
         self.names = settings.names
         self._settings = settings
         self._workers = workers
-        self._progress = progress
+        self.progress = progress
         self._propose = propose
         self._records: list[FileRecord] = []
         self._done: set[str] = set()
@@ -257,7 +257,7 @@ class GenerationContent:
         beginning = out.tell()
         with in_processes(jobs[len(here) :], self._settings, self._workers) as others, few_collections():
             for job in here:
-                for record in write_job(job, self._settings, out, beginning):
+                for record in write_job(job, self._settings, out, beginning, progress=self.progress):
                     self._finished([record])
             return self._join(out, between, others, written=out.tell() > beginning)
 
@@ -275,16 +275,16 @@ class GenerationContent:
     def _run(self, jobs: Sequence[ConversionJob]) -> Iterator[Converted]:
         if self._runner is not None:
             return self._runner(jobs, self._settings)
-        return run_jobs(jobs, self._settings, self._workers)
+        return run_jobs(jobs, self._settings, self._workers, self.progress)
 
     def _jobs(self, folder: Path) -> list[ConversionJob]:
-        self._progress("converting", 0, len(self.plan.convert))
+        self.progress("converting", 0, len(self.plan.convert))
         return plan_jobs(self.plan.convert, folder, self._workers, self._settings.limits)
 
     def _finished(self, records: Sequence[FileRecord]) -> None:
         self._records += records
         self._done.update(record.path for record in records)
-        self._progress("converting", len(self._done), len(self.plan.convert))
+        self.progress("converting", len(self._done), len(self.plan.convert))
 
     def _write_description(self, out: IO[bytes]) -> None:
         writer = writer_for(self._settings.format, self.names)

@@ -6,7 +6,7 @@ import gc
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -20,6 +20,7 @@ from typing import IO, TypeAlias
 
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
+from kgtable.building.conversion_report import Progress, silent
 from kgtable.errors import StorageError, TableError, UnreadableTableError
 from kgtable.graph.document_statements import DocumentShape
 from kgtable.graph.table_encoder import TableShape
@@ -61,6 +62,9 @@ _CONVERTERS = (Path(__file__), Path(__file__).with_name("contents.py"))
 
 SPLIT_ABOVE = 4_000_000
 """Delimited files of more bytes are shared out among the processes by rows."""
+
+LONG_TABLE = 10_000
+"""Rows of a table whose progress is told."""
 
 SMALLEST_JOB = 150_000
 """Fewer bytes than this are not worth a process."""
@@ -189,11 +193,16 @@ JobRunner: TypeAlias = Callable[[Sequence[ConversionJob], ConversionOptions], It
 """Runs jobs somewhere and gives their results in order, each with its text at the job's output."""
 
 
-def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Converted]:
-    """Run the jobs and give their results in order; parts of one file come as separate results."""
+def run_jobs(
+    jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int, progress: Progress = silent
+) -> Iterator[Converted]:
+    """Run the jobs and give their results in order; parts of one file come as separate results.
+
+    `progress` is told of the rows of long tables that are converted in this process.
+    """
     if workers <= 1 or len(jobs) <= 1:
         for job in jobs:
-            yield run_job(job, settings)
+            yield run_job(job, settings, progress)
         return
     with in_processes(jobs, settings, workers) as made:
         yield from made
@@ -265,13 +274,13 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
+def run_job(job: ConversionJob, settings: ConversionOptions, progress: Progress = silent) -> Converted:
     """Convert the files of one job into its output file."""
     with storage_errors(job.output), job.output.open("wb") as output, few_collections():
         if job.contents is None:
-            return Converted(job, tuple(write_job(job, settings, output)))
+            return Converted(job, tuple(write_job(job, settings, output, progress=progress)))
         with job.contents.open("w", encoding="ascii") as contents:
-            return Converted(job, tuple(write_job(job, settings, output, contents=contents)))
+            return Converted(job, tuple(write_job(job, settings, output, contents=contents, progress=progress)))
 
 
 _COLLECTOR = ProcessSetting(gc.get_threshold, lambda thresholds: gc.set_threshold(*thresholds))
@@ -288,6 +297,7 @@ def write_job(
     output: IO[bytes],
     beginning: int = 0,
     contents: IO[str] | None = None,
+    progress: Progress = silent,
 ) -> Iterator[FileRecord]:
     """Write the files of one job to `output`, which must be seekable, and give their records.
 
@@ -314,6 +324,7 @@ def write_job(
                 content = _content(file, digest, job.known, settings.limits)
             for grid in content.grids:
                 scan = None if job.known is None else job.known.scan
+                rows = len(grid.rows) if isinstance(grid.rows, Sized) else 0
                 with faults_of(file), time:
                     conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
@@ -321,6 +332,8 @@ def write_job(
                 for piece in each_of(file, map(str.encode, conversion)):
                     _check_statements(file, piece, settings)
                     output.write(piece)
+                    if max(conversion.rows, rows) >= LONG_TABLE and job.share.parts == 1:
+                        progress(f"converting rows of {file.relative}", conversion.rows, rows)
                 with faults_of(file):
                     tables.append(conversion.record())
             if content.has_text and job.share.is_first:
@@ -418,7 +431,11 @@ class TextConversion:
 
 
 class TableConversion:
-    """One table, or a share of its rows, as pieces of text; `record` gives the counts afterwards."""
+    """One table, or a share of its rows, as pieces of text; `record` gives the counts afterwards.
+
+    Attributes:
+        rows: how many have been converted.
+    """
 
     def __init__(
         self,
@@ -443,7 +460,7 @@ class TableConversion:
             None if contents is None else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
         )
         self._tally = Tally()
-        self._rows = 0
+        self.rows = 0
 
     @property
     def between(self) -> bytes:
@@ -468,7 +485,7 @@ class TableConversion:
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
         for index, row in self._numbered_rows():
-            self._rows += 1
+            self.rows += 1
             yield index, row
 
     def _numbered_rows(self) -> Iterator[tuple[int, Row]]:
@@ -488,6 +505,6 @@ class TableConversion:
         source = grid.source
         return TableRecord(
             grid.id, source.path, source.sheet, source.number, source.media_type, source.sha256,
-            grid.context.title, self._rows, grid.width, self._tally.cells, self._tally.predicates.total(),
+            grid.context.title, self.rows, grid.width, self._tally.cells, self._tally.predicates.total(),
             cells.facts(), self._tally.to_json(), grid.notices if self._share.is_first else (),
         )  # fmt: skip

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import RawIOBase
-from itertools import compress
+from itertools import compress, count
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
+from kgtable.building.conversion_report import Progress, silent
 from kgtable.errors import DamagedGraphError, StorageError
 from kgtable.graph.store import copy_store
 from kgtable.graph.terms import Blocks, Namespaces
@@ -28,6 +29,9 @@ It sorts what it is given a million quads at a time in two threads, which holds 
 0.6 GB. But what is loaded in many parts is merged again and again on disk, so the parts grow after the first.
 """
 
+LONG_TEXT = 16
+"""Megabytes of a text whose loading is told."""
+
 EQUAL_PARTS = 4
 """Parts of a load before each is twice as large as the one before."""
 
@@ -39,8 +43,9 @@ class JoinedFiles(RawIOBase):
     parts after the first `EQUAL_PARTS` are each twice as large as the one before.
     """
 
-    def __init__(self, paths: Iterable[Path], part_size: int | None = None) -> None:
+    def __init__(self, paths: Iterable[Path], part_size: int | None = None, progress: Progress = silent) -> None:
         super().__init__()
+        self._progress = progress
         self._pieces = self._read_all(paths)
         self._rest = b""
         self._part_size = part_size
@@ -76,11 +81,15 @@ class JoinedFiles(RawIOBase):
             piece, self._held = piece[:end], piece[end:]
         return piece
 
-    @staticmethod
-    def _read_all(paths: Iterable[Path]) -> Iterator[bytes]:
+    def _read_all(self, paths: Iterable[Path]) -> Iterator[bytes]:
         for path in paths:
+            size = path.stat().st_size // _PIECE
             with path.open("rb") as file:
-                while piece := file.read(_PIECE):
+                for done in count():
+                    if size >= LONG_TEXT:
+                        self._progress("loading MB of statements", done, size)
+                    if not (piece := file.read(_PIECE)):
+                        break
                     yield piece
             path.unlink()
 
@@ -99,9 +108,9 @@ class JoinedFiles(RawIOBase):
         return piece
 
 
-def fill_store(path: Path, nquads: Iterable[Path]) -> None:
+def fill_store(path: Path, nquads: Iterable[Path], progress: Progress = silent) -> None:
     """Make a new store from N-Quads files, which are deleted; raises `StorageError`."""
-    _change(path, lambda store: _load(store, nquads))
+    _change(path, lambda store: _load(store, nquads, progress))
 
 
 def carry_over(previous: Path, path: Path, known: Collection[str]) -> bool:
@@ -173,6 +182,7 @@ def change_store(
     removed: Iterable[str],
     nquads: Iterable[Path],
     description: Callable[[], Exchange] | None = None,
+    progress: Progress = silent,
 ) -> None:
     """Make a copy of a store with some graphs replaced.
 
@@ -188,7 +198,7 @@ def change_store(
                 store.clear_graph(ox.DefaultGraph())
             for name in removed:
                 store.remove_graph(ox.NamedNode(name))
-            _load(store, nquads)
+            _load(store, nquads, progress)
             if description is not None:
                 description().apply(store)
             store.flush()
@@ -251,7 +261,7 @@ def _store_errors(path: Path, read: Path) -> Iterator[None]:
         ) from error
 
 
-def _load(store: ox.Store, nquads: Iterable[Path]) -> None:
-    stream = JoinedFiles(nquads, LOADED_AT_ONCE)
+def _load(store: ox.Store, nquads: Iterable[Path], progress: Progress) -> None:
+    stream = JoinedFiles(nquads, LOADED_AT_ONCE, progress)
     while stream.next_part():
         store.bulk_load(stream, ox.RdfFormat.N_QUADS, lenient=True)  # type: ignore[arg-type]

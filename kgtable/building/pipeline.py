@@ -366,7 +366,7 @@ def _make(
     with watch.stage("loading"), storage_errors(generation.path):
         folder.mkdir()
         if previous is None or not plan.kept:
-            fill_store(generation.store_path, chain(tables, description()))
+            fill_store(generation.store_path, chain(tables, description()), assembly.progress)
             if previous is not None and not only_tables:
                 known = set(before.graphs(Namespaces(previous.base)))
                 only_tables = not carry_over(previous.store_path, generation.store_path, known)
@@ -374,10 +374,10 @@ def _make(
             gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
             is_amended = _is_described(previous)
             if is_amended:
-                change_store(previous.store_path, generation.store_path, gone, tables, exchange)
+                change_store(previous.store_path, generation.store_path, gone, tables, exchange, assembly.progress)
             else:
                 texts = chain(tables, description())
-                change_store(previous.store_path, generation.store_path, gone, texts)
+                change_store(previous.store_path, generation.store_path, gone, texts, progress=assembly.progress)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,16 +145,32 @@ class Command(click.Command):
 
 
 class ProgressLine:
-    """One line on standard error that is written over; nothing where it is no terminal, or with ``-q``."""
+    """One line on standard error with how far a stage is, how fast, and how long it takes still.
 
-    def __init__(self) -> None:
+    It is written over ten times a second at most; nothing is written where standard error is not a terminal, or with
+    ``-q``. `clock` gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._shown = False
         self._watched = sys.stderr.isatty() and verbosity() >= 0
+        self._clock = clock
+        self._stage, self._began, self._from, self._written = "", 0.0, 0, 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        if self._watched:
-            self._shown = True
-            click.echo(f"\r{stage}: {done:,} of {total:,}\x1b[K", nl=False, err=True)
+        if not self._watched:
+            return
+        now = self._clock()
+        if stage != self._stage:
+            self._stage, self._began, self._from = stage, now, done
+        elif now - self._written < 0.1:
+            return
+        self._shown, self._written = True, now
+        rate = (done - self._from) / (now - self._began) if now - self._began >= 1 else 0.0
+        shown = f"{stage}: {done:,}" + (f" of {total:,}" if total else "")
+        if rate >= 1:
+            shown += f", {rate:,.0f} a second" + (f", {(total - done) / rate:,.0f} s left" if total else "")
+        click.echo(f"\r{shown}\x1b[K", nl=False, err=True)
 
     def close(self) -> None:
         """Remove the line."""

@@ -167,6 +167,20 @@ def test_one_line_is_written_over_and_removed(monkeypatch: pytest.MonkeyPatch) -
     assert text.endswith("\r\x1b[K")
 
 
+def test_the_line_tells_pace_and_time_left_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    times = iter([0.0, 0.05, 2.0])
+    with ProgressLine(lambda: next(times)) as progress:
+        for done in (0, 500, 40_000):
+            progress("converting rows of orders.csv", done, 100_000)
+    shown = terminal.getvalue().replace("\x1b[K", "").split("\r")[1:-1]
+    assert shown == [
+        "converting rows of orders.csv: 0 of 100,000",
+        "converting rows of orders.csv: 40,000 of 100,000, 20,000 a second, 3 s left",
+    ]
+
+
 def test_an_error_removes_the_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

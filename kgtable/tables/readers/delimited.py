@@ -192,6 +192,10 @@ class DelimitedRows:
 
     text: _FileText
     dialect: TextDialect
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
     def __iter__(self) -> Iterator[Row]:
         return self._rows(self.text.lines())
@@ -287,25 +291,26 @@ def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> Delim
     dialect = TextDialect(delimiter) if delimiter else _dialect(file, sample)
     size = content_size(file, limits) if parts > 1 else 0
     try:
-        width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
+        count, width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
     except csv.Error as error:
         dialect, notice = _mend_quotes(file, text, dialect, error)
         notices.append(notice)
-        width, marks = _measured(text, dialect, size, parts, sample[:skip])
+        count, width, marks = _measured(text, dialect, size, parts, sample[:skip])
     if encoding.fault is not None:
         notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
-    return DelimitedScan(DelimitedRows(text, dialect), width, tuple(notices), marks)
+    return DelimitedScan(DelimitedRows(text, dialect, count), width, tuple(notices), marks)
 
 
 def _measured(
     text: _FileText, dialect: TextDialect, size: int, parts: int, skipped: str
-) -> tuple[int, tuple[RowMark, ...]]:
-    """The widest row, and where each of the parts of about equal size begins.
+) -> tuple[int, int, tuple[RowMark, ...]]:
+    """The number of rows, the cells of the widest, and where each of the parts of about equal size begins.
 
     `skipped` is the line before the first row, which names the delimiter.
     """
     if parts == 1:
-        return max(map(len, dialect.rows(text.lines())), default=0), ()
+        sizes = Counter(map(len, dialect.rows(text.lines())))
+        return sizes.total(), max(sizes, default=0), ()
     lines = _WeighedLines(text)
     start = lines.first + lines.weight(skipped)
     width, number, marks = 0, 0, [RowMark(0, start if lines.exact else None)]
@@ -315,7 +320,7 @@ def _measured(
             marks.append(RowMark(number, start + lines.size if lines.exact else None))
     while len(marks) < parts:
         marks.append(RowMark(number, start + lines.size if lines.exact else None))
-    return width, tuple(marks)
+    return number, width, tuple(marks)
 
 
 class _WeighedLines:

@@ -259,6 +259,10 @@ class RecordRows:
     file: TableFile
     encoding: Encoding
     paths: tuple[_Path, ...]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
     def __iter__(self) -> Iterator[Row]:
         if self.paths:
@@ -290,7 +294,7 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
         kind = UnreadableTableError if faults else NoTableError
         raise kind("no line holds a JSON record.", path=file.relative, hint=_NO_RECORDS)
     check_extent(file, limits, height, width, filled)
-    rows = RecordRows(file, encoding, paths)
+    rows = RecordRows(file, encoding, paths, height + bool(paths))
     large = file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
     notices = [*encoding_notices(file, encoding), *_repeated_notice(file, repeated)]
     if faults:
