@@ -12,8 +12,7 @@ from kgtable.graph.tally import Tally
 from kgtable.tables.model import Notice, spreadsheet_reference
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a stage's name, how many of its files, rows or megabytes are done, and how many there are, 0 where it is
-not known."""
+"""Called with a stage's name, how many of its files, rows or megabytes are done, and how many there are."""
 
 
 def silent(stage: str, done: int, total: int) -> None:

@@ -6,7 +6,7 @@ import gc
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -324,7 +324,6 @@ def write_job(
                 content = _content(file, digest, job.known, settings.limits)
             for grid in content.grids:
                 scan = None if job.known is None else job.known.scan
-                rows = len(grid.rows) if isinstance(grid.rows, Sized) else 0
                 with faults_of(file), time:
                     conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
@@ -332,8 +331,8 @@ def write_job(
                 for piece in each_of(file, map(str.encode, conversion)):
                     _check_statements(file, piece, settings)
                     output.write(piece)
-                    if max(conversion.rows, rows) >= LONG_TABLE and job.share.parts == 1:
-                        progress(f"converting rows of {file.relative}", conversion.rows, rows)
+                    if len(grid.rows) >= LONG_TABLE and job.share.parts == 1:
+                        progress(f"converting rows of {file.relative}", conversion.rows, len(grid.rows))
                 with faults_of(file):
                     tables.append(conversion.record())
             if content.has_text and job.share.is_first:

@@ -167,10 +167,8 @@ class ProgressLine:
             return
         self._shown, self._written = True, now
         rate = (done - self._from) / (now - self._began) if now - self._began >= 1 else 0.0
-        shown = f"{stage}: {done:,}" + (f" of {total:,}" if total else "")
-        if rate >= 1:
-            shown += f", {rate:,.0f} a second" + (f", {(total - done) / rate:,.0f} s left" if total else "")
-        click.echo(f"\r{shown}\x1b[K", nl=False, err=True)
+        pace = f", {rate:,.0f} a second, {(total - done) / rate:,.0f} s left" if rate >= 1 else ""
+        click.echo(f"\r{stage}: {done:,} of {total:,}{pace}\x1b[K", nl=False, err=True)
 
     def close(self) -> None:
         """Remove the line."""

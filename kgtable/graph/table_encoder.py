@@ -193,8 +193,7 @@ class TableShape:
         yield f"<{KGT}source>", text_literal(grid.source.path)
         if grid.source.sheet is not None:
             yield f"<{KGT}sheet>", text_literal(grid.source.sheet)
-        if not grid.streamed:
-            yield f"<{KGT}rows>", integer(len(grid.head))
+        yield f"<{KGT}rows>", integer(len(grid.rows))
         yield WIDTH, integer(grid.width)
         yield f"<{KGT}bodyStart>", integer(structure.body_start)
         yield f"<{KGT}labelColumn>", integer(structure.label_column)

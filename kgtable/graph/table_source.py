@@ -317,14 +317,7 @@ class TableReader:
         return framed
 
     def _frame(self, id: str, triples: Iterable[ox.Triple]) -> TableFrame:
-        frame = TableStatements(id, self.names, triples).frame()
-        if frame.body_rows:
-            return frame
-        # Rows of a table that was streamed were not counted when it was written.
-        query = with_values(read_shipped("queries/body-rows.rq"), [(self._graph(id),)])
-        rows = next((int(found["rows"].value) for found in self._solutions(query)), 0)
-        structure = frame.table.structure
-        return replace(frame, body_rows=max(rows - structure.body_start - len(structure.groups), 0))
+        return TableStatements(id, self.names, triples).frame()
 
     def _read_rows(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], TableRow | None]:
         found: dict[tuple[str, int], TableRow | None] = {}

@@ -147,8 +147,14 @@ def map_values(data: ColumnData, function: Callable[[Datum], Datum | None]) -> C
 
 
 def keys(data: ColumnData) -> Indices:
-    """For each row a number that is the same for equal values, in order of first use; -1 for missing."""
-    return _keys(data, {})
+    """For each row a number that is the same for equal values, in the order of the values; -1 for missing."""
+    return data.numbered(_key_numbers)[data.codes] if 2 * len(data) >= len(data.values) else _keys(data, {})
+
+
+def _key_numbers(values: Sequence[Datum]) -> Indices:
+    """For each value a number that is the same for equal ones, and -1 for none at the end."""
+    seen: dict[object, int] = {}
+    return np.array([*(seen.setdefault(key_of(value), len(seen)) for value in values), -1], dtype=np.int64)
 
 
 def shared_keys(left: ColumnData, right: ColumnData) -> tuple[Indices, Indices]:

@@ -63,10 +63,11 @@ NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
 class ColumnData:
     """The values of a column: for each row a code into its different values, -1 where it is missing."""
 
-    __slots__ = ("codes", "values")
+    __slots__ = ("_numbered", "codes", "values")
 
     def __init__(self, codes: Codes, values: Sequence[Datum]) -> None:
         self.codes, self.values = codes, values
+        self._numbered: list[Indices] = []
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -77,7 +78,15 @@ class ColumnData:
 
     def take(self, rows: Indices) -> ColumnData:
         """The values of some rows."""
-        return ColumnData(self.codes[rows], self.values)
+        taken = ColumnData(self.codes[rows], self.values)
+        taken._numbered = self._numbered
+        return taken
+
+    def numbered(self, number: Callable[[Sequence[Datum]], Indices]) -> Indices:
+        """A number of each of the values, which `number` gives once for this column and what is taken from it."""
+        if not self._numbered:
+            self._numbered.append(number(self.values))
+        return self._numbered[0]
 
     def used(self) -> list[int]:
         """The codes that occur, sorted."""

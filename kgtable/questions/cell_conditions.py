@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 
 from kgtable.programs.algebra import (
     ColumnRef,
@@ -27,7 +28,7 @@ from kgtable.questions.conditions import Condition, run_beside
 from kgtable.questions.english import fold, word_stem
 from kgtable.questions.mentions import NumberMention, QuestionToken
 from kgtable.questions.reading import Question
-from kgtable.questions.relation_index import LONGEST_VALUE, ColumnView, stems_of
+from kgtable.questions.relation_index import LONGEST_VALUE, CellIndex, ColumnView, stems_of
 from kgtable.tables.model import Role
 from kgtable.text.words import is_empty_word
 
@@ -46,6 +47,11 @@ _ENDS = frozenset({"from", "to"})
 class CellConditions(ColumnLinks):
     """What one question names of the cells of one table."""
 
+    @cached_property
+    def cells(self) -> CellIndex:
+        """The cells by their words, those of long columns among them that the question says."""
+        return self.index.cells.said_in([token.word for token in self.question.tokens if not token.empty])
+
     def of_cells(self) -> Iterator[Condition]:
         """All of them, in no order."""
         yield from self._exact()
@@ -57,7 +63,7 @@ class CellConditions(ColumnLinks):
 
     def _exact(self) -> Iterator[Condition]:
         """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
-        question, cells = self.question, self.index.cells
+        question, cells = self.question, self.cells
         tokens = question.tokens
         stems = [token.stem for token in tokens]
         covered: dict[int, int] = defaultdict(int)
@@ -113,7 +119,7 @@ class CellConditions(ColumnLinks):
         return inner and said[:1].isupper() and (said == text.strip("*†¹²³ ") or said.isupper())
 
     def _equal(self, place: tuple[int, int], mask: int, kind: str, quality: float) -> Condition:
-        cells, view = self.index.cells, self.index.columns[place[0]]
+        cells, view = self.cells, self.index.columns[place[0]]
         text = cells.text(place)
         rows = cells.rows(place)
         kinds = {int(self.index.relation.kinds[row]) for row in rows}
@@ -123,7 +129,7 @@ class CellConditions(ColumnLinks):
 
     def _partial(self) -> Iterator[Condition]:
         """Cells of which the question says some words: those of each column that it says most of."""
-        question, cells = self.question, self.index.cells
+        question, cells = self.question, self.cells
         hits: dict[tuple[int, int], int] = defaultdict(int)
         for token in question.tokens:
             if token.empty or (token.stem.isdigit() and len(token.stem) < 3):
@@ -166,7 +172,7 @@ class CellConditions(ColumnLinks):
                 yield from self._containing(view, mask, [place for _, place in places], inside)
 
     def _is_exact(self, place: tuple[int, int]) -> bool:
-        stems = self.index.cells.stems[place]
+        stems = self.cells.stems[place]
         said = [token.stem for token in self.question.tokens]
         size = len(stems)
         return any(tuple(said[i : i + size]) == stems for i in range(len(said) - size + 1))
@@ -181,33 +187,33 @@ class CellConditions(ColumnLinks):
             return
         run = self.question.tokens[low : low + size]
         said = normal(self.question.text[run[0].start : run[-1].end]).removesuffix("'s")
-        held = [place for place in places if said in normal(self.index.cells.text(place))]
+        held = [place for place in places if said in normal(self.cells.text(place))]
         yield from self._listed(view, mask, said, held)
         if low and self.question.cues.get("negation", 0) >> low - 1 & 1:
             denied = f"{self.question.tokens[low - 1].word} {said}"
-            if held and all(denied in normal(self.index.cells.text(place)) for place in held):
+            if held and all(denied in normal(self.cells.text(place)) for place in held):
                 # A cell says it: "did not qualify".
                 mask, said, inside = mask | 1 << low - 1, denied, False
         if not held:
             singular = said.removesuffix("s")
-            held = [place for place in places if len(singular) > 3 and singular in normal(self.index.cells.text(place))]
+            held = [place for place in places if len(singular) > 3 and singular in normal(self.cells.text(place))]
             said = singular
         if held:
             quality = 0.6 - (0.15 if inside else 0) + (0.1 if len(held) > 1 else 0)
-            rows = sum(len(self.index.cells.rows(place)) for place in held[:50])
+            rows = sum(len(self.cells.rows(place)) for place in held[:50])
             expression = Compare(Relator.CONTAINS, view.ref, Constant(said))
             yield Condition(expression, mask, view.place, "contains", quality, size=rows, text=said)
 
     def _listed(self, view: ColumnView, mask: int, said: str, held: Sequence[tuple[int, int]]) -> Iterator[Condition]:
         """The cells that list what the question says among other things: *French* in "French, German"."""
-        texts = {place: normal(self.index.cells.text(place)) for place in held}
+        texts = {place: normal(self.cells.text(place)) for place in held}
         items = [place for place in held if said in _ITEM.split(_QUALIFIED.sub("", texts[place]))]
         if not any(_ITEM.search(texts[place]) for place in items) or len(items) > MOST_LISTED:
             return
-        rows = sum(len(self.index.cells.rows(place)) for place in items)
+        rows = sum(len(self.cells.rows(place)) for place in items)
         expression: Expression = Compare(Relator.CONTAINS, view.ref, Constant(said))
         if len(items) < len(held):
-            printed = (" ".join(self.index.cells.text(place).split()) for place in items)
+            printed = (" ".join(self.cells.text(place).split()) for place in items)
             expression = Membership(view.ref, tuple(map(Constant, printed)))
         yield Condition(expression, mask, view.place, "listed", 0.98, size=rows, text=said)
 
@@ -226,7 +232,7 @@ class CellConditions(ColumnLinks):
 
     def _numbers(self) -> Iterator[Condition]:
         """Numbers of the question that stand in cells."""
-        question, cells = self.question, self.index.cells
+        question, cells = self.question, self.cells
         limits = Question._all(t.number.mask for t in question.thresholds if t.relator is not Relator.EQUAL)
         for number in (
             *question.numbers,
@@ -280,7 +286,7 @@ class CellConditions(ColumnLinks):
             negation = 3 << first - 2 if out_of else self.question.cues.get("negation", 0)
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
-            zero = self.index.cells.numbers.get(Decimal(0), ())
+            zero = self.cells.numbers.get(Decimal(0), ())
             if negation and link.score >= 0.5 and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)

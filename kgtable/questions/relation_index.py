@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
 
 from kgtable.errors import UnknownColumnError
 from kgtable.programs.algebra import (
@@ -16,7 +20,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn
+from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn, distinct
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
 from kgtable.tables.model import Role
@@ -278,23 +282,32 @@ def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:
     return next((view for view in unique if _NAMES & set(view.stems)), other)
 
 
+Place: TypeAlias = tuple[int, int]
+"""A value: the number of its column, and its code there."""
+
+
 class CellIndex:
     """Values of cells by their stems, whole and single words, and by the number that they are."""
 
-    def __init__(self, relation: Relation) -> None:
-        self.whole: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-        self.words: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.numbers: dict[Decimal, list[tuple[int, int]]] = defaultdict(list)
-        self.prefixes: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self.stems: dict[tuple[int, int], tuple[str, ...]] = {}
+    def __init__(self, relation: Relation, codes: Mapping[int, Sequence[int]] | None = None) -> None:
+        """Of each column the first `MOST_VALUES`, or those with these `codes`."""
+        self.whole: MutableMapping[tuple[str, ...], list[Place]] = defaultdict(list)
+        self.words: MutableMapping[str, list[Place]] = defaultdict(list)
+        self.numbers: MutableMapping[Decimal, list[Place]] = defaultdict(list)
+        self.prefixes: MutableMapping[str, list[Place]] = defaultdict(list)
+        self.stems: MutableMapping[Place, tuple[str, ...]] = {}
         self.relation = relation
+        self._further: dict[int, FurtherValues] = {}
         headings = relation.kinds == MemberKind.HEADING
-        for index in range(len(relation.columns)):
+        for index in range(len(relation.columns)) if codes is None else codes:
             data = relation.data(index)
             kind, _role = relation.typing(index)
             elsewhere = set(data.codes[~headings].tolist()) if headings.any() else None
             label = index == relation.label_column()
-            for code in data.used()[:MOST_VALUES]:
+            used = data.used() if codes is None else codes[index]
+            if codes is None and len(used) > MOST_VALUES:
+                self._further[index] = FurtherValues(data, used[MOST_VALUES:])
+            for code in used[:MOST_VALUES]:
                 datum = data.values[code]
                 if elsewhere is not None and code not in elsewhere and not (label and datum.kind is ValueKind.TEXT):
                     continue  # a year that heads rows is looked up as their group
@@ -335,14 +348,53 @@ class CellIndex:
                 if text[:1].isdigit() and (number := number_in(text)) is not None and len(stems) <= 2:
                     self.numbers[number].append(place)
 
-    def text(self, place: tuple[int, int]) -> str:
+    def said_in(self, words: Sequence[str]) -> CellIndex:
+        """The index with the values that come later in long columns and have words of a question in them."""
+        codes = {index: found for index, further in self._further.items() if (found := further.with_words(words))}
+        if not codes:
+            return self
+        united = CellIndex(self.relation, codes)
+        united.stems = ChainMap(united.stems, self.stems)
+        for name in ("whole", "words", "numbers", "prefixes"):
+            new, old = getattr(united, name), getattr(self, name)
+            setattr(united, name, ChainMap({key: [*places, *old.get(key, ())] for key, places in new.items()}, old))
+        return united
+
+    def text(self, place: Place) -> str:
         """The printed text of a value."""
         return text_of(self.relation.data(place[0]).values[place[1]])
 
-    def rows(self, place: tuple[int, int]) -> list[int]:
+    def rows(self, place: Place) -> list[int]:
         """The places of the rows that hold a value."""
         found: list[int] = (self.relation.data(place[0]).codes == place[1]).nonzero()[0].tolist()
         return found
+
+
+MOST_FURTHER = 200
+"""Values of a long column that one question is compared with, beside the first `MOST_VALUES`."""
+
+
+class FurtherValues:
+    """Values of a long column as one text, in which those with words of a question are looked for."""
+
+    def __init__(self, data: ColumnData, codes: Sequence[int]) -> None:
+        self._codes = codes
+        texts = [text_of(data.values[code]).lower().replace("\n", " ") for code in codes]
+        self._text = "\n".join(texts)
+        self._ends = np.cumsum([len(text) + 1 for text in texts])
+
+    def with_words(self, words: Sequence[str]) -> list[int]:
+        """The codes of the values with the words that the fewest have, the best first; a word that more than
+        `MOST_VALUES` have says nothing."""
+        found: dict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(words):
+            places = [match.start() for match in islice(re.finditer(re.escape(word), self._text), MOST_VALUES + 1)]
+            held = distinct(np.searchsorted(self._ends, places, "right")).tolist()
+            if len(places) <= MOST_VALUES:
+                for value in held:
+                    found[value] += 1 / len(held)
+        best = sorted(found, key=lambda value: (-found[value], value))[:MOST_FURTHER]
+        return [self._codes[value] for value in best]
 
 
 def index_of(relation: Relation) -> TableIndex:

@@ -110,14 +110,14 @@ LARGE = 20_000
 
 
 def scored_cells(
-    corpus: Corpus, tables: FloatArray, matching: IntArray, hit_rows: Callable[[], IntArray], k: int
+    corpus: Corpus, tables: FloatArray, matching: IntArray, hits: Callable[[], FloatArray], k: int
 ) -> IntArray:
     """Numbers of the cells to score, rising.
 
     Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
     reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
-    labels name. Of a `LARGE` table the first rows are taken, and those among `hit_rows`, rising numbers
-    that are asked for only where there is such a table.
+    labels name. Of a `LARGE` table the first rows are taken, and as many again of those with the greatest
+    `hits`, a number for each row that is asked for only where there is such a table.
     """
     wanted = FEWEST + PER_TRIPLE * k
     starts = corpus.places.table_cell_start
@@ -130,8 +130,8 @@ def scored_cells(
     large = chosen[sizes[:cut] > LARGE]
     scored = [ranges(starts[small], starts[small + 1])]
     if len(large):
-        rows = hit_rows()
-        scored += (_of_large(corpus, starts[table], starts[table + 1], matching, rows) for table in large)
+        hit = hits()
+        scored += (_of_large(corpus, starts[table], starts[table + 1], matching, hit) for table in large)
     rest = np.zeros(corpus.places.tables, dtype=np.bool_)
     rest[order[cut:]] = True
     owner = corpus.places.row_table[corpus.places.cell_row[matching]]
@@ -143,14 +143,15 @@ def scored_cells(
     return np.sort(np.concatenate(scored))
 
 
-def _of_large(corpus: Corpus, start: int, end: int, matching: IntArray, hit_rows: IntArray) -> IntArray:
+def _of_large(corpus: Corpus, start: int, end: int, matching: IntArray, hits: FloatArray) -> IntArray:
     places = corpus.places
     first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
-    rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
-    named = matching[(matching >= start) & (matching < end)]
-    led_to = distinct(np.concatenate([named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])]))
+    rows = first_row + np.flatnonzero(hits[first_row : last_row + 1])
+    rows = rows[np.argsort(-hits[rows], kind="stable")][:LARGE]
+    led_to = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])[:LARGE]
+    named = matching[(matching >= start) & (matching < end)][: LARGE - len(led_to)]
     first = np.arange(start, min(end, start + LARGE))
-    return distinct(np.concatenate([first, led_to[:LARGE]]))
+    return distinct(np.concatenate([first, led_to, named]))
 
 
 def cell_scores(query: Query, index: GraphIndex, cells: IntArray, weights: CellWeights) -> FloatArray:
@@ -349,7 +350,7 @@ def score(
     if within is not None:
         tables = np.where(within, tables, np.float32(-np.inf))
         matching = matching[within[corpus.places.row_table[corpus.places.cell_row[matching]]]]
-    cells = scored_cells(corpus, tables, matching, partial(_rows_with_names, query, index), k)
+    cells = scored_cells(corpus, tables, matching, partial(_row_hits, query, corpus), k)
     owner = corpus.places.row_table[corpus.places.cell_row[cells]]
     if within is not None:
         cells, owner = cells[within[owner]], owner[within[owner]]
@@ -373,11 +374,13 @@ def softmax(logits: FloatArray) -> FloatArray:
     return np.asarray(powers / powers.sum(), dtype=np.float32)
 
 
-def _rows_with_names(query: Query, index: GraphIndex) -> IntArray:
-    """Rows with a word of the question that does not only ask, rising: for tables too large."""
-    corpus = index.corpus
-    cells = corpus.text_cells.of(corpus.term_texts.of(query.terms[~query.asking]))
-    return distinct(corpus.places.cell_row[cells])
+def _row_hits(query: Query, corpus: Corpus) -> FloatArray:
+    """What the words of the question that do not only ask say for each row: the more, the fewer rows have them."""
+    hits = np.zeros(len(corpus.places.row_number), dtype=np.float32)
+    for term in query.terms[~query.asking].tolist():
+        rows = distinct(corpus.places.cell_row[corpus.text_cells.of(corpus.term_texts.of_one(term))])
+        hits[rows] += 1 / max(len(rows), 1)
+    return hits
 
 
 TABLES_SHOWN = 30

@@ -30,6 +30,8 @@ class RowSource(Protocol):
 
     def __iter__(self) -> Iterator[Row]: ...
 
+    def __len__(self) -> int: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Area:

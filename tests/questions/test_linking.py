@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
+import pytest
+
 from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
+from kgtable.questions import relation_index
 from kgtable.questions.conditions import Condition
 from kgtable.questions.linking import Links
 from kgtable.questions.reading import Question
@@ -98,3 +101,12 @@ def test_an_index_goes_with_its_relation() -> None:
     del short_lived
     gc.collect()
     assert kept() is None
+
+
+def test_a_question_leads_to_values_far_down_in_a_long_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relation_index, "MOST_VALUES", 3)
+    rows = ((f"SO-{number}", str(number % 7)) for number in range(500, 600))
+    orders = relation("orders", ("Order number", "Pieces"), *rows)
+    assert set(exact("How many pieces has SO-577?", orders)) == {"SO-577"}
+    assert set(exact("How many pieces has SO-501?", orders)) == {"SO-501"}
+    assert not exact("How many pieces has an order?", orders)

@@ -100,7 +100,9 @@ def test_of_a_large_table_the_first_rows_and_those_led_to(index: GraphIndex, mon
     places = index.corpus.places
     matching = np.zeros(0, dtype=np.int64)
     last = int(places.table_row_start[1]) - 1
-    cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, lambda: np.array([last]), 0)
+    hits = np.zeros(len(places.row_number), dtype=np.float32)
+    hits[last] = 1
+    cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, lambda: hits, 0)
     of_first = cells[cells < places.table_cell_start[1]]
     assert of_first.tolist() == [
         0,

@@ -58,7 +58,7 @@ def read_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
     try:
         budget = _Budget(file, limits)
         while (head := process.message(budget)) is not None:
-            rows: Sequence[Row] | RowsApart = RowsApart(file, limits)
+            rows: Sequence[Row] | RowsApart = RowsApart(file, limits, head["rows"])
             if not head["streamed"]:
                 held: list[Row] = []
                 while (batch := process.message(budget)) is not None:
@@ -96,6 +96,10 @@ class RowsApart:
 
     file: TableFile
     limits: ReadLimits
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
     def __iter__(self) -> Iterator[Row]:
         process = _started(self.file, self.limits, "rows")
@@ -302,6 +306,7 @@ def grid_head(grid: Grid) -> dict[str, Any]:
         "header": [part for place in sorted(grid.header_cells) for part in place],
         "notices": [asdict(notice) for notice in grid.notices],
         "streamed": grid.streamed,
+        "rows": len(grid.rows),
     }
 
 

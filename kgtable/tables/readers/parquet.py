@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -56,7 +56,8 @@ def read_columnar(file: TableFile, limits: ReadLimits) -> list[Grid]:
     large = height * width * _CELL_BYTES > limits.stream_above
     source = Source(file.relative, media_type=file.media_type)
     header = frozenset((0, column) for column in range(width))
-    return [Grid(file.id, source, rows if large else tuple(rows), width, header_cells=header)]
+    held = replace(rows, count=height + 1) if large else tuple(rows)
+    return [Grid(file.id, source, held, width, header_cells=header)]
 
 
 def _check_unpacked(file: TableFile, limits: ReadLimits, packed: int, cells: int, size: int) -> None:
@@ -97,6 +98,10 @@ class ColumnarRows:
     """The rows of a columnar file, read from it anew on each walk, a batch at a time."""
 
     file: TableFile
+    count: int = 0
+
+    def __len__(self) -> int:
+        return self.count
 
     def __iter__(self) -> Iterator[Row]:
         try:
