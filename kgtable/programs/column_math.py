@@ -18,7 +18,19 @@ from kgtable.errors import ProgramTypeError
 from kgtable.programs.algebra import AggregateFunction, Operator, Relator, ValueKind
 from kgtable.programs.dimensions import COUNTS, EXACT, NO_UNIT, convert
 from kgtable.programs.relation import ColumnData, Indices, distinct
-from kgtable.programs.scalars import SCALES, Datum, TimeSpan, calculate, compare, key_of, quantity, sort_key
+from kgtable.programs.scalars import (
+    SCALES,
+    Datum,
+    TimeSpan,
+    calculate,
+    compare,
+    is_wording,
+    key_of,
+    normal,
+    quantity,
+    sort_key,
+    text_of,
+)
 from kgtable.programs.types import check_one_dimension
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -63,6 +75,8 @@ def compare_vectors(relator: Relator, left: Vector, right: Vector, size: int) ->
             return compare_vectors(_MIRRORED[relator], right, left, size)
         return _by_values(right, lambda value: compare(relator, left, value))
     if isinstance(right, Datum):
+        if relator is Relator.EQUAL and is_wording(right) and MANY * size >= len(left.values):
+            return _by_wording(left, right)
         return _by_values(left, lambda value: compare(relator, value, settle(right, value)))
     return _compare_columns(relator, left, right)
 
@@ -75,6 +89,20 @@ _MIRRORED = {
     Relator.LESS_OR_EQUAL: Relator.GREATER_OR_EQUAL,
     Relator.GREATER_OR_EQUAL: Relator.LESS_OR_EQUAL,
 }
+
+
+def _by_wording(data: ColumnData, wanted: Datum) -> tuple[Mask, Mask]:
+    """Where a column has a text, whose form of each value is found once for all questions."""
+    said = normal(text_of(wanted))
+    pairs = zip(data.kept(_normal_texts), data.values, strict=True)
+    equal = [compare(Relator.EQUAL, value, wanted) if text is None else text == said for text, value in pairs]
+    known = data.codes >= 0
+    found = np.array([*equal, False], dtype=np.bool_)[data.codes] & known
+    return found, known & ~found
+
+
+def _normal_texts(values: Sequence[Datum]) -> list[str | None]:
+    return [normal(value.value) if isinstance(value.value, str) else None for value in values]
 
 
 def _by_values(data: ColumnData, holds: Callable[[Datum], bool]) -> tuple[Mask, Mask]:
@@ -148,7 +176,11 @@ def map_values(data: ColumnData, function: Callable[[Datum], Datum | None]) -> C
 
 def keys(data: ColumnData) -> Indices:
     """For each row a number that is the same for equal values, in the order of the values; -1 for missing."""
-    return data.numbered(_key_numbers)[data.codes] if 2 * len(data) >= len(data.values) else _keys(data, {})
+    return data.kept(_key_numbers)[data.codes] if MANY * len(data) >= len(data.values) else _keys(data, {})
+
+
+MANY = 16
+"""How many times as many values as rows a column may have for what is known of all its values to be worth finding."""
 
 
 def _key_numbers(values: Sequence[Datum]) -> Indices:
@@ -227,18 +259,50 @@ def aggregate(
 
     Raises `ProgramTypeError` and `UnitMismatchError` for values it has no meaning for.
     """
+    if function in _COUNTS:
+        return [quantity(count, "NUM") for count in _counts(function, data, order, starts).tolist()]
     groups = [order[start:end] for start, end in pairwise(starts.tolist())]
-    if function is AggregateFunction.COUNT:
-        return [quantity(int((data.codes[rows] >= 0).sum()), "NUM") for rows in groups]
-    if function is AggregateFunction.COUNT_DISTINCT:
-        found = keys(data)
-        return [quantity(len(distinct(found[rows][found[rows] >= 0])), "NUM") for rows in groups]
     if function is AggregateFunction.FIRST:
         return [data[int(rows[0])] if len(rows) else None for rows in groups]
     if function in (AggregateFunction.MIN, AggregateFunction.MAX):
         ranked = ranks(data)
         return [_extreme(function, data, ranked, rows) for rows in groups]
     return [_total(function, data.take(rows), name) for rows in groups]
+
+
+_COUNTS = (AggregateFunction.COUNT, AggregateFunction.COUNT_DISTINCT)
+
+
+def _counts(function: AggregateFunction, data: ColumnData, order: Indices, starts: Starts) -> Indices:
+    """How many values, or different ones, each group has."""
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    found = (data.codes if function is AggregateFunction.COUNT else keys(data))[order].astype(np.int64)
+    group, found = group[found >= 0], found[found >= 0]
+    if function is AggregateFunction.COUNT_DISTINCT:
+        width = int(found.max(initial=0)) + 1
+        group = distinct(group * width + found) // width
+    return np.bincount(group, minlength=len(starts) - 1)
+
+
+def counted(counts: Indices) -> ColumnData:
+    """A column of counts."""
+    found, codes = np.unique(counts, return_inverse=True)
+    return ColumnData(codes.astype(np.int32), [quantity(count, "NUM") for count in found.tolist()])
+
+
+def aggregate_groups(
+    function: AggregateFunction, data: ColumnData, order: Indices, starts: Starts, name: str = ""
+) -> ColumnData:
+    """What `aggregate` gives, as a column; of groups of one row each, as those of an identifier, value by value."""
+    if function in _COUNTS:
+        return counted(_counts(function, data, order, starts))
+    if len(starts) - 1 != len(order):
+        return ColumnData.of(aggregate(function, data, order, starts, name))
+    alone = data.take(order)
+    if function in (AggregateFunction.MIN, AggregateFunction.MAX):
+        alone = ColumnData(np.where(ranks(alone) >= 0, alone.codes, np.int32(-1)), alone.values)
+    row, bounds = np.zeros(1, dtype=np.int64), np.array([0, 1], dtype=np.int64)
+    return map_values(alone, lambda value: aggregate(function, ColumnData.of([value]), row, bounds, name)[0])
 
 
 def extreme_rows(function: AggregateFunction, data: ColumnData, rows: Indices) -> Indices:

@@ -56,9 +56,11 @@ from kgtable.programs.column_math import (
     Mask,
     Vector,
     aggregate,
+    aggregate_groups,
     calculate_vectors,
     combine_keys,
     compare_vectors,
+    counted,
     extreme_rows,
     keys,
     map_values,
@@ -632,9 +634,9 @@ class Executor:
     def _of_groups(self, node: Aggregate, group: GroupContext) -> ColumnData:
         frame, groups = group.frame, group.groups
         if node.argument is None:
-            return ColumnData.of(quantity(count, "NUM") for count in np.diff(groups.starts).tolist())
+            return counted(np.diff(groups.starts))
         column = column_of(self.expression(node.argument, frame, group.sight), frame.size)
-        return ColumnData.of(aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument)))
+        return aggregate_groups(node.function, column, groups.rows, groups.starts, _name(node.argument))
 
 
 _OF_NUMBERS = (AggregateFunction.SUM, AggregateFunction.MEAN, AggregateFunction.MEDIAN)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from enum import IntEnum
 from functools import cache, cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -59,15 +59,17 @@ _CHOSEN = {
 NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
 """Roles whose values name or number rows and are not quantities, even where they are figures."""
 
+_Made = TypeVar("_Made")
+
 
 class ColumnData:
     """The values of a column: for each row a code into its different values, -1 where it is missing."""
 
-    __slots__ = ("_numbered", "codes", "values")
+    __slots__ = ("_kept", "codes", "values")
 
     def __init__(self, codes: Codes, values: Sequence[Datum]) -> None:
         self.codes, self.values = codes, values
-        self._numbered: list[Indices] = []
+        self._kept: dict[object, Any] = {}
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -79,14 +81,14 @@ class ColumnData:
     def take(self, rows: Indices) -> ColumnData:
         """The values of some rows."""
         taken = ColumnData(self.codes[rows], self.values)
-        taken._numbered = self._numbered
+        taken._kept = self._kept
         return taken
 
-    def numbered(self, number: Callable[[Sequence[Datum]], Indices]) -> Indices:
-        """A number of each of the values, which `number` gives once for this column and what is taken from it."""
-        if not self._numbered:
-            self._numbered.append(number(self.values))
-        return self._numbered[0]
+    def kept(self, make: Callable[[Sequence[Datum]], _Made]) -> _Made:
+        """What a function makes of the values, called once for this column and those that are taken from it."""
+        if make not in self._kept:
+            self._kept[make] = make(self.values)
+        return cast(_Made, self._kept[make])
 
     def used(self) -> list[int]:
         """The codes that occur, sorted."""

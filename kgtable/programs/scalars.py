@@ -299,6 +299,11 @@ def compare(relator: Relator, left: Datum, right: Datum) -> bool:
     return bool(_RELATIONS[relator](a, b))
 
 
+def is_wording(datum: Datum) -> bool:
+    """Whether a value is a text that does not print a number: it equals the texts with the same `normal` form."""
+    return isinstance(datum.value, str) and _plain_number(datum.value) is None
+
+
 def aligned(left: Datum, right: Datum) -> tuple[object, object] | None:
     """The two values in a common form that compares, or None where they have none but their texts."""
     a, b = left.value, right.value

@@ -161,7 +161,9 @@ def _code(cell: CellContent, role: Role, seen: dict[Hashable, int], values: list
 
 def _datum(cell: CellContent, role: Role) -> Datum | None:
     """The value of a cell; None for a blank one and a missing marker. A blank flag says *no*."""
-    plain = "\n".join(filter(None, (" ".join(line.split()) for line in cell.text.splitlines())))
+    plain = " ".join(cell.text.split())
+    if len(cell.text.splitlines()) > 1:
+        plain = "\n".join(filter(None, (" ".join(line.split()) for line in cell.text.splitlines())))
     number, lexical = quantity_of(cell), None if cell.is_quantity else cell.value
     if not plain:
         return None
