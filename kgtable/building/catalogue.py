@@ -6,7 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -306,6 +307,9 @@ def _file_row(file: FileRecord) -> tuple[object, ...]:
     return file.path, file.id, file.digest, file.settings, file.error, file.location
 
 
+_meaning_fields = attrgetter(*(field.name for field in fields(Meaning)))
+
+
 def _table_row(table: TableRecord, position: int) -> tuple[object, ...]:
     facts = [
         [
@@ -316,7 +320,7 @@ def _table_row(table: TableRecord, position: int) -> tuple[object, ...]:
             dict(fact.units),
             dict(fact.scales),
             fact.generated,
-            None if fact.meaning is None else list(astuple(fact.meaning)),
+            None if fact.meaning is None else _meaning_fields(fact.meaning),
         ]
         for fact in table.facts
     ]
