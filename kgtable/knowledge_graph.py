@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
+import pyoxigraph as ox
+
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.export import Tables, column_list, table_list, to_dataset, write_csv_files, write_rdf
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
+    from kgtable.answering.charts import Chart
     from kgtable.answering.chat import Chat
     from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.pipeline import BuildReport
@@ -246,6 +249,18 @@ class KnowledgeGraph:
 
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
+
+    def chart(self, query: str, title: str = "") -> Chart | None:
+        """The chart of a SELECT query's first rows: their first numbers over the texts or periods beside them.
+
+        None where the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
+        """
+        check_arguments("chart", {"query": query})
+        from kgtable.answering.charts import MOST_POINTS, chart_of_columns
+        from kgtable.graph.results import to_columns
+
+        found = self.store.query(query)
+        return chart_of_columns(to_columns(found, MOST_POINTS), title) if isinstance(found, ox.QuerySolutions) else None
 
     def sql(self, query: str) -> pd.DataFrame:
         """Run one SELECT over the tables in DuckDB's SQL; gives rows of exact decimals, dates and texts.

@@ -7,13 +7,16 @@ answer names is marked. Texts of tables stand in the data alone, never in an exp
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from kgtable.errors import MissingExtraError, UsageError
+from kgtable.graph.terms import UNIT
 from kgtable.storage import output_file
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import unit_name
@@ -28,6 +31,7 @@ FEW_NAMES = 8
 LARGEST = Decimal("1e300")
 PLAIN, MARKED = "#7f9fbf", "#c2571a"
 WIDTH, STEP, HEIGHT = 320, 22, 220
+_IRI = re.compile(r"https?://\S*[/#]([^/#\s]+)")
 _MIME = "application/vnd.vegalite.v5+json"
 
 
@@ -170,3 +174,58 @@ def _lines(title: str, widest: int = 70) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()[:widest]
     return [*lines[:2], "…"] if len(lines) > 3 else lines
+
+
+MOST_POINTS = 60
+"""Rows of a result that are drawn."""
+
+
+def chart_of_columns(columns: Mapping[str, Sequence[Any]], title: str = "", unit: str | None = None) -> Chart | None:
+    """The chart of a result, whose columns are chosen by what they hold; None where nothing can be drawn.
+
+    The first column of numbers is drawn over the texts that tell the rows apart, or over a column of years. A column
+    with one QUDT unit alone says what the numbers are in, where no `unit` is given. Of a long result the first
+    `MOST_POINTS` rows are drawn.
+    """
+    numbers = [name for name, values in columns.items() if _all_of(values, (int, float, Decimal))]
+    texts = [name for name, values in columns.items() if name not in numbers and len(set(map(str, values))) > 1]
+    years = [name for name in numbers if _by_period(list(map(str, columns[name]))) is not None]
+    if not texts and years and len(numbers) > 1:
+        texts = years[:1]
+    measures = [name for name in numbers if name not in texts]
+    if not texts or not measures:
+        return None
+    units = {_local(str(value)) for values in columns.values() for value in values if str(value).startswith(UNIT)}
+    measure = measures[0]
+    rows = [
+        (tuple(_local(str(columns[name][at])) for name in texts), value)
+        for at, value in enumerate(columns[measure])
+        if value is not None
+    ]
+    names = _told_apart([parts for parts, _ in rows])
+    points = [
+        ChartPoint(row, series or measure, Decimal(str(value)))
+        for (row, series), (_, value) in zip(names, rows, strict=True)
+    ][:MOST_POINTS]
+    return chart_of(points, title or measure, unit or (units.pop() if len(units) == 1 else None))
+
+
+def _told_apart(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
+    """A name and a series for each row: two of its texts, where these and a few series do, or all of them as a name."""
+    places = range(len(rows[0])) if rows else ()
+    for name, series in ((name, series) for name in places for series in (None, *places) if series != name):
+        pairs = [(row[name], "" if series is None else row[series]) for row in rows]
+        if len(set(pairs)) == len(pairs) and len({series for _, series in pairs}) <= MOST_SERIES:
+            return pairs
+    return [(" · ".join(row), "") for row in rows]
+
+
+def _all_of(values: Sequence[Any], kinds: tuple[type, ...]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(value, kinds) and not isinstance(value, bool) for value in known)
+
+
+def _local(text: str) -> str:
+    """A text, or of an IRI what stands behind its last slash or number sign."""
+    found = _IRI.fullmatch(text)
+    return text if found is None else unquote(found[1])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
+from kgtable.answering.charts import Chart, chart_of_columns
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import citations_of, relations_of
 from kgtable.errors import EvaluationError, UsageError
@@ -135,6 +136,19 @@ class ProgramRun:
             "cells_read": self.cells_read,
             "program": program_to_json(self.program),
         }
+
+    def plot(self) -> Chart | None:
+        """The chart of the rows that are held: their first numbers over the texts or periods beside them.
+
+        None where the result has no such columns, or its numbers are in several units.
+        """
+        columns = {
+            name: [None if cell is None else cell.value for cell in column]
+            for name, column in zip(self._headings(), zip(*self.rows, strict=True), strict=True)
+        } if self.rows else {}  # fmt: skip
+        cells = [cell for row in self.rows for cell in row if cell is not None and isinstance(cell.value, Decimal)]
+        units = {cell.unit for cell in cells}
+        return chart_of_columns(columns, self.calculation, units.pop()) if len(units) == 1 else None
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a data frame of exact values: numbers are `Decimal`, missing values None."""

@@ -15,11 +15,13 @@ import kgtable
 from kgtable.cli.common import (
     Command,
     complete_methods,
+    draw,
     kg_option,
     lines_of,
     method_option,
     note,
     optional_kg_option,
+    plot_option,
     presentation_option,
     prompt_option,
     say,
@@ -245,9 +247,7 @@ def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Show the answer's program as JSON or SPARQL, the prompt, the triples found or the queries that found "
     "them; repeatable.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Draw the numbers of the answer to this file: .svg, .png or .json."
-)
+@plot_option
 def ask(
     question: str,
     folder: Path | None,
@@ -286,10 +286,7 @@ def ask(
     if answer.failure:
         raise LLMReplyError(answer.failure)
     if plot is not None and answer.found:
-        if (chart := answer.plot()) is None:
-            note(f"Note: no chart was written to {plot}: the answer rests on no numbers of one unit to compare.")
-        else:
-            chart.save(plot)
+        draw(answer.plot(), plot)
     if not answer.found and not options["dry_run"]:
         sys.exit(NOTHING_FOUND)
 
@@ -407,7 +404,10 @@ NO_VALUE = 1
     multiple=True,
     help="Show the program as JSON, or as the query it becomes; repeatable.",
 )
-def run(program: str, kg: Path, engine: str, most: int | None, as_json: bool, show: tuple[str, ...]) -> None:
+@plot_option
+def run(
+    program: str, kg: Path, engine: str, most: int | None, as_json: bool, show: tuple[str, ...], plot: Path | None
+) -> None:
     """Execute a program, citing the cells it reads.
 
     PROGRAM is a file with JSON, the JSON itself, or - for standard input; docs/programs.md describes it.
@@ -426,6 +426,8 @@ def run(program: str, kg: Path, engine: str, most: int | None, as_json: bool, sh
             click.echo(str(result))
             for name in show:
                 click.echo(f"\n{name}:\n{program_shown(graph, given, name)}")
+        if plot is not None:
+            draw(result.plot(), plot)
     if not result.found:
         sys.exit(NO_VALUE)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,6 +21,9 @@ from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.writers import Format
 from kgtable.storage import output_file, refuse_within_graph
 from kgtable.values.text import harmless_text
+
+if TYPE_CHECKING:
+    from kgtable.answering.charts import Chart
 
 FORMATS = ", ".join(Format)
 """The names of the RDF formats, for help texts."""
@@ -180,6 +183,19 @@ class ProgressLine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+plot_option = click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw the numbers found to this file: .svg, .png or .json."
+)
+
+
+def draw(chart: Chart | None, path: Path) -> None:
+    """Write a chart to a file, or say that there is none."""
+    if chart is None:
+        note(f"Note: no chart was written to {path}: there are no numbers of one unit to compare.")
+    else:
+        chart.save(path)
 
 
 _Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

@@ -23,6 +23,7 @@ from kgtable.cli.common import (
     ProgressLine,
     defuse_option,
     dialect_option,
+    draw,
     encoding_option,
     file_seconds_option,
     kg_option,
@@ -30,6 +31,7 @@ from kgtable.cli.common import (
     note,
     optional_kg_option,
     parts_option,
+    plot_option,
     reading,
     refuse_standard_input,
     report_option,
@@ -172,7 +174,10 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
 @kg_option
 @click.option("-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]")
 @defuse_option
-def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None, defuse: bool) -> None:
+@plot_option
+def sparql(
+    query: str | None, file: IO[str] | None, kg: Path, format: str | None, defuse: bool, plot: Path | None
+) -> None:
     """Query a graph in SPARQL.
 
     A query of - is read from standard input. The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and
@@ -191,6 +196,8 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
 
     def made() -> str:
         with kgtable.open(kg) as graph:
+            if plot is not None:
+                draw(graph.chart(text), plot)
             return graph.sparql_text(text, format, defuse=defuse)
 
     say(text_made_apart(made), nl=False)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
@@ -109,6 +110,14 @@ def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
     names = [variable.value for variable in solutions.variables]
     rows = [[python_value(solution[name]) for name in names] for solution in solutions]
     return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
+
+
+def to_columns(solutions: ox.QuerySolutions, most: int) -> dict[str, list[Any]]:
+    """The values of the first solutions by variable, as `python_value` gives them. Raises `QueryError`."""
+    names = [variable.value for variable in solutions.variables]
+    with query_errors():
+        rows = list(islice(solutions, most))
+    return {name: [python_value(row[name]) for row in rows] for name in names}
 
 
 def to_graph(triples: ox.QueryTriples, prefixes: Mapping[str, str]) -> rdflib.Graph:

@@ -44,6 +44,7 @@ _NAMES = {"type": "object", "additionalProperties": _TEXT}
 _INFERRED = {"anyOf": [_object("name confidence% basis"), {"type": "null"}]}
 _JOINED = _object("table column# name")
 _CITATIONS = _array(_object("cell table row# column# text file title reference label header"))
+_CHART = {"type": ["object", "null"], "properties": {"svg": _TEXT, "description": _TEXT}}
 _PASSAGES = _array(_object("passage document file page#? paragraph# start# words"))
 _NAMED_TABLES = _array(_object("id title subtitle file rows# columns*"))
 _FACET = _array(_object("value label tables#"))
@@ -107,6 +108,9 @@ SCHEMAS: dict[str, Any] = {
         joins=_array(_object("score% matched# fuzzy% examples* query", left=_JOINED, right=_JOINED)),
         unions=_array(_object("tables* score%")),
         titles=_NAMES,
+        map=_object(
+            "tables#", nodes=_array(_object("id label kind table")), edges=_array(_object("source target label"))
+        ),
     ),
     "Units": _object(units=_array(_object("iri name label symbol cells# tables#"))),
     "Editing": _object("editable! allowed! suffixes* most_bytes# brought*", waiting=_array(_object("id name size#"))),
@@ -136,6 +140,7 @@ SCHEMAS: dict[str, Any] = {
             "after": {**QUESTION, "description": "The question before, which this one may follow."},
         },
     },
+    "Chart": _object("", chart=_CHART),
     "Reading": _object(
         "answer display? exact? period? words? table value? unit? unit_label? calculation? sparql?",
         confidence=_CONFIDENCE,
@@ -147,7 +152,7 @@ SCHEMAS: dict[str, Any] = {
         "calculation? sparql? cells_read# method model?",
         status={"enum": list(STATUSES)},
         confidence=_CONFIDENCE,
-        chart={"type": ["object", "null"], "properties": {"svg": _TEXT, "description": _TEXT}},
+        chart=_CHART,
         nearest=_NAMED_TABLES,
         program=_PROGRAM,
         citations=_CITATIONS,

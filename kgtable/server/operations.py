@@ -154,6 +154,13 @@ READING = (
     Operation("info", "/api/info", "Size of the graph and example questions", "Info"),
     Operation("dataset", "/api/dataset", "Prefixes, example queries, properties and classes", "Dataset"),
     Operation("classes", "/api/classes", "The classes and how many entities each has", "Classes"),
+    Operation(
+        "chart",
+        "/api/chart",
+        "The chart of a SELECT query's first rows",
+        "Chart",
+        (_needed("query", "A SELECT query."),),
+    ),
     Operation("landmarks", "/api/landmarks", "Shared subjects, and relations between tables", "Landmarks"),
     Operation("units", "/api/units", "The units of the numbers", "Units"),
     Operation(

@@ -12,11 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 import kgtable
-from kgtable.answering.charts import MOST_SERIES, ChartPoint, chart_of
+from kgtable.answering.charts import MOST_SERIES, ChartPoint, chart_of, chart_of_columns
 from kgtable.cli.main import main
 
 PORTS = "Port,Country,2021 fees (EUR million),2022 fees (EUR million),2023 fees (EUR million)\n"
 PORTS += "Skarv,Norway,12,14,17\nFjell,Norway,31,29,26\nHalden,Sweden,8,9,11\n"
+
+QUERY = """SELECT ?port ?fees { GRAPH ?table { ?row rdfs:label ?port ; ex:has2023Fees ?cell .
+?cell qudt:numericValue ?fees } }"""
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +119,35 @@ def test_ask_draws_and_tells_where_there_is_nothing_to_draw(kg: kgtable.Knowledg
     assert json.loads((tmp_path / "fees.json").read_text(encoding="utf-8"))["mark"] == "bar"
     assert "no chart was written" in ask("In which country is Halden?", "none.json")
     assert not (tmp_path / "none.json").exists()
+
+
+def test_columns_of_a_result_are_chosen_by_what_they_hold() -> None:
+    rows = [("Skarv", "2022", 14), ("Skarv", "2023", 17), ("Fjell", "2022", 29), ("Fjell", "2023", 26)]
+    columns = dict(zip(("port", "year", "fees"), zip(*rows, strict=True), strict=True))
+    unit = ["http://qudt.org/vocab/unit/CCY_EUR"] * len(rows)
+    chart = chart_of_columns({**columns, "unit": unit}, "Fees")
+    assert chart is not None
+    assert chart.spec["encoding"]["y"]["title"] == "euros"
+    assert {point["series"] for point in chart.spec["data"]["values"]} == {"Skarv", "Fjell"}
+    years = chart_of_columns({"year": [2021, 2022], "fees": [Decimal(3), Decimal(4)]})
+    assert years is not None
+    assert "layer" in years.spec
+    assert chart_of_columns({"port": ["Skarv", "Fjell"], "open": [True, False]}) is None
+    assert chart_of_columns({}) is None
+
+
+def test_results_of_queries_and_programs_are_drawn(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    chart = kg.chart(QUERY)
+    assert chart is not None
+    assert {point["name"] for point in chart.spec["data"]["values"]} == {"Skarv", "Fjell", "Halden"}
+    assert kg.chart("ASK { ?s ?p ?o }") is None
+    program = json.dumps({"op": "project", "source": "ports", "columns": [{"column": "Port"}, {"column": 4}]})
+    run = kg.run(program).plot()
+    assert run is not None
+    assert [point["value"] for point in run.spec["data"]["values"]] == [17, 26, 11]
+    assert kg.run('{"op": "count", "rows": "ports"}').plot() is None
+    for command, argument in (("sparql", QUERY), ("run", program)):
+        drawn = tmp_path / f"{command}.json"
+        done = CliRunner().invoke(main, [command, argument, "--kg", str(kg.path), "--plot", str(drawn)])
+        assert done.exit_code == 0, done.output
+        assert len(json.loads(drawn.read_text())["data"]["values"]) == 3

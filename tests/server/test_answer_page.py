@@ -66,7 +66,12 @@ def test_the_numbers_of_a_ranking_are_drawn(browser: Browser) -> None:
     picture = browser.find(".chart img")
     assert picture.get_attribute("alt") == "Which port had the highest fees in 2023?: 3 numbers as bars"
     browser.wait(lambda: browser.script("document.querySelector('.chart img').naturalWidth") > 300)
-    assert browser.find(".chart a").get_attribute("download") == "answer.svg"
+    assert browser.find(".chart a").get_attribute("download") == "chart.svg"
+    browser.script(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href.slice(0, 22)]; }"
+    )
+    browser.find(".chart button").click()
+    assert browser.script("window.saved") == ["chart.png", "data:image/png;base64,"]
     assert browser.complaints() == []
 
 

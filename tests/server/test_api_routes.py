@@ -179,3 +179,13 @@ def test_refusals(exploring: Running, path: str, status: int) -> None:
 )
 def test_questions_that_are_not_taken(exploring: Running, content: bytes, headers: dict[str, str], status: int) -> None:
     assert exploring.client.post("/api/ask", content=content, headers=headers).status_code == status
+
+
+def test_the_first_rows_of_a_query_are_drawn(exploring: Running) -> None:
+    query = "SELECT ?label ?value { ?row rdfs:label ?label ; ex:hasDiameter/qudt:numericValue ?value }"
+    drawn = get(exploring, "chart", query=query)["chart"]
+    assert drawn["svg"].startswith("<svg")
+    assert "Jupiter" in drawn["svg"]
+    assert drawn["description"] == "value: 8 numbers as bars"
+    assert get(exploring, "chart", query="ASK { ?s ?p ?o }") == {"chart": None}
+    assert exploring.client.get("/api/chart", params={"query": "SELECT ?x WHERE { ?x"}).status_code == 400

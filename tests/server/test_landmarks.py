@@ -57,6 +57,16 @@ def test_shared_subjects_and_relations(graph: KnowledgeGraph) -> None:
     assert len(graph.sparql(join["query"])) == 21
 
 
+def test_the_map_holds_tables_their_columns_and_joins(graph: KnowledgeGraph) -> None:
+    found = landmarks(graph, {}, silent)["map"]
+    labels = {node["id"]: node["label"] for node in found["nodes"]}
+    named = {(labels[edge["source"]], labels[edge["target"]], edge["label"]) for edge in found["edges"]}
+    assert found["tables"] == 5
+    assert {node["label"] for node in found["nodes"] if node["kind"] == "table"} >= {"Ships", "Ports"}
+    assert ("Ships", "Ports", "Home port = Port") in named
+    assert {("Ports", "Port", ""), ("Harbours", "Port", "")} <= named
+
+
 def test_units_are_known_by_name_and_use(graph: KnowledgeGraph) -> None:
     (unit,) = unit_list(graph, {}, silent)["units"]
     assert (unit["label"], unit["symbol"], unit["cells"], unit["tables"]) == ("Metre", "m", 35, 3)

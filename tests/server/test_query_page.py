@@ -225,3 +225,16 @@ def test_the_first_rows_stand_there_while_the_rest_is_under_way(browser: Browser
     assert browser.find("#stopped").text == "Stopped."
     assert browser.find('table.results tr[aria-rowindex="20"]').is_displayed()
     assert "under way" not in browser.find("#results").text
+
+
+def test_a_result_is_shown_as_a_chart_that_can_be_saved(browser: Browser) -> None:
+    opened(browser, "SELECT ?label ?value { ?row rdfs:label ?label ; ex:hasDiameter/qudt:numericValue ?value }")
+    browser.find("table.results")
+    browser.find(".views button:last-child").click()
+    picture = browser.find("figure.chart img")
+    assert picture.get_attribute("alt") == "value: 8 numbers as bars"
+    assert not browser.find("table.results").is_displayed()
+    assert browser.find("figure.chart a[download='chart.svg']").get_attribute("href").startswith("data:image/svg+xml")
+    assert violations(browser) == []
+    browser.find(".views button:first-child").click()
+    assert browser.find("table.results").is_displayed()

@@ -1,6 +1,7 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on beside it, and what to ask next.
 
 import { copyText, count, empty, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
+import { chartView } from "./chart-view.js";
 import { documentAddress, documentLink, paragraphs, source, tablesBeside } from "./passage-view.js";
 import { bringIntoSight, tableView } from "./table-view.js";
 
@@ -219,7 +220,7 @@ async function show(answer) {
     whole.classList.add("proven");
     const cited = citations(reading);
     fill(exact, exactly(reading));
-    fill(body, computed(reading), reading === answer ? [drawn(answer), reasons(answer)] : null, cited.element, actions(answer, reading, index));
+    fill(body, computed(reading), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
@@ -243,15 +244,6 @@ async function show(answer) {
   }
   text.focus({ preventScroll: true });
   followUps(answer, readings[Math.max(0, chosen)], next);
-}
-
-/** The chart of the numbers that the answer rests on; the cited cells below say the same in words. */
-function drawn({ chart }) {
-  if (!chart) return null;
-  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(chart.svg)}`;
-  return h("figure", { class: "chart" },
-    h("img", { src: source, alt: chart.description }),
-    h("figcaption", {}, h("a", { href: source, download: "answer.svg" }, "Download as SVG")));
 }
 
 /** Tables to open, each with what tells which it is. */

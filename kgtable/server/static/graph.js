@@ -11,7 +11,7 @@ const landmarks = document.querySelector("#landmarks");
 const picture = document.querySelector("#picture");
 const hits = document.querySelector("#hits");
 const status = document.querySelector("#status");
-const colours = { table: "#4467c4", row: "#0d8a84", cell: "#d89a1d", entity: "#9a5cc6", literal: "#8b93a0", other: "#7a8290" };
+const colours = { table: "#4467c4", predicate: "#b5472f", row: "#0d8a84", cell: "#d89a1d", entity: "#9a5cc6", literal: "#8b93a0", other: "#7a8290" };
 const ink = () => getComputedStyle(document.body).color;
 const paper = () => getComputedStyle(canvas).backgroundColor;
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -21,9 +21,12 @@ const graph = cytoscape({
   style: [
     { selector: "node", style: { label: "data(short)", "font-size": 11, color: ink, "text-wrap": "ellipsis", "text-max-width": 130, "text-valign": "bottom", "text-margin-y": 4, "text-background-color": paper, "text-background-opacity": 0.85, "text-background-padding": 1, width: 22, height: 22, "background-color": (node) => colours[node.data("kind")] ?? colours.other } },
     { selector: 'node[kind="literal"]', style: { shape: "round-rectangle", width: 14, height: 14 } },
+    { selector: 'node[kind="table"]', style: { "font-size": 13, "font-weight": "bold", "text-wrap": "wrap", "text-max-width": 150 } },
+    { selector: 'node[kind="predicate"]', style: { shape: "diamond", width: 16, height: 16, "text-wrap": "wrap", "text-max-width": 110 } },
     { selector: "node.expanded", style: { "border-width": 3, "border-color": ink } },
     { selector: "node:selected", style: { width: 30, height: 30, "border-width": 4, "border-color": "#c58a00" } },
     { selector: "edge", style: { label: "data(short)", "font-size": 9, color: ink, "text-opacity": 0.75, "text-background-color": paper, "text-background-opacity": 0.85, width: 1.2, "line-color": "#98a1ad", "target-arrow-color": "#98a1ad", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate" } },
+    { selector: 'edge[short="has column"]', style: { label: "", "target-arrow-shape": "none", opacity: 0.6 } },
   ],
 });
 
@@ -38,6 +41,21 @@ function arrange(iri, added) {
   const first = graph.nodes().length === added.length + 1;
   if (first) graph.animate({ fit: { padding: 45 } }, { duration: calm ? 0 : 300 });
   else graph.layout({ name: "cose", randomize: false, animate: calm ? false : "end", animationDuration: 350, nodeRepulsion: 60000, nodeOverlap: 30, idealEdgeLength: 110, padding: 45 }).run();
+}
+
+/** A label, of a long one its end: headers of several levels begin alike. */
+const ending = (label) => (label.length > 40 ? `…${label.slice(-38)}` : label);
+
+/** The map of the tables, to begin with: their predicates, and the columns that join them. */
+function draw(map) {
+  picture.hidden = false;
+  graph.resize();
+  graph.add(map.nodes.map((node) => ({ group: "nodes", data: { ...node, short: ending(node.label) } })));
+  graph.add(map.edges.map(({ source, target, label }) => ({ group: "edges", data: { id: `${source} ${label} ${target}`, source, target, predicate: "", short: label || "has column" } })));
+  graph.layout({ name: "cose", animate: false, nodeRepulsion: 9000, nodeOverlap: 20, idealEdgeLength: 50, componentSpacing: 30, padding: 24 }).run();
+  const tables = map.nodes.filter(({ kind }) => kind === "table").length;
+  status.textContent = `${count(tables)}${tables < map.tables ? ` of ${count(map.tables)}` : ""} table${map.tables === 1 ? "" : "s"}`;
+  fill(side, h("p", { class: "quiet" }, "Choose a table or a column; open it by a double click."), h("ul", { class: "triples" }, graph.nodes('[kind="table"]').map((node) => h("li", {}, h("button", { class: "plain", type: "button", onclick: () => select(node.id()) }, node.data("label"))))));
 }
 
 async function expand(iri) {
@@ -114,6 +132,11 @@ input.addEventListener("input", later(async () => {
   fill(hits, found.hits.map((hit) => h("li", {}, h("button", { class: "chip", type: "button", onclick: () => begin(hit.iri) }, `${hit.label} `, h("small", {}, hit.kind)))));
 }, 300));
 
+input.addEventListener("keydown", (event) => {
+  const only = hits.querySelectorAll("button");
+  if (event.key === "Enter" && only.length === 1) only[0].click();
+});
+
 /** Where to begin: what tables share, and how they fit together. */
 async function overview() {
   await showIn(landmarks, "Looking for what the tables share…", async () => {
@@ -125,6 +148,8 @@ async function overview() {
       h("div", { class: "quiet" }, `${count(join.matched)} ${join.matched === 1 ? "value" : "values"} in common`, join.fuzzy ? `, ${Math.round(100 * join.fuzzy)}% of them spelt otherwise` : "", join.examples.length ? [": ", h("bdi", {}, join.examples.join(", "))] : "", ` · score ${join.score.toFixed(2)} · `, h("a", { href: `${links.query(join.query)}&run=1` }, "Query"))));
     const unions = found.unions.map((union) => h("li", {}, union.tables.slice(0, 12).flatMap((id, place) => [place ? ", " : "", table(id)]), union.tables.length > 12 ? ` and ${count(union.tables.length - 12)} more` : "", h("div", { class: "quiet" }, `score ${union.score.toFixed(2)}`)));
     const subjects = found.subjects.map((subject) => h("li", {}, h("button", { class: "chip", type: "button", "data-subject": subject.iri, onclick: () => begin(subject.iri) }, h("bdi", {}, subject.label), " ", h("small", {}, `${count(subject.tables)} tables`))));
+    if (found.map.nodes.length && !parameters().get("iri")) draw(found.map);
+    if (found.map.nodes.length && !joins.length && !unions.length && !subjects.length) return null;
     if (!joins.length && !unions.length && !subjects.length) return empty(h("p", {}, "The tables share no subject and no column. Search for a row, a subject or a predicate."));
     return [
       subjects.length ? h("section", { class: "card" }, h("h2", {}, "Subjects of several tables"), h("ul", { class: "chips", id: "subjects" }, subjects)) : null,

@@ -1,6 +1,7 @@
 // The SPARQL page: an editor, what the endpoint answers, and an address that brings both back.
 
 import { busy, count, fetchJson, failure, fill, h, later, parameters, remember } from "./shell.js";
+import { chartView } from "./chart-view.js";
 import { ResultTable } from "./result-table.js";
 import { SparqlEditor } from "./sparql-editor.js";
 import { statements, Terms } from "./terms.js";
@@ -126,10 +127,31 @@ class Shown {
   }
 
   frame(variables, rows) {
-    const bar = h("p", { class: "toolbar results-bar" }, this.number, this.said, downloads(this.query, this.kind));
+    const views = this.kind === "table" && rows.length > 1 ? this.views() : null;
+    const bar = h("p", { class: "toolbar results-bar" }, this.number, this.said, views, downloads(this.query, this.kind));
     if (!rows.length) return [bar, h("p", { class: "empty" }, "The query matches nothing.")];
     this.table = new ResultTable(variables, rows, terms);
-    return [bar, this.table.element];
+    return [bar, this.table.element, this.chart];
+  }
+
+  /** Buttons that show the rows as a table or as a chart, which the server draws when it is first asked for. */
+  views() {
+    this.chart = h("div", { hidden: true });
+    const choose = (chosen) => {
+      buttons.forEach((button) => button.setAttribute("aria-pressed", button.textContent === chosen));
+      this.chart.hidden = chosen === "Table";
+      this.table.element.hidden = chosen === "Chart";
+      if (chosen === "Chart" && !this.chart.hasChildNodes()) this.draw();
+    };
+    const buttons = ["Table", "Chart"].map((name) => h("button", { type: "button", "aria-pressed": String(name === "Table"), onclick: () => choose(name) }, name));
+    return h("span", { class: "views", role: "group", "aria-label": "View" }, buttons);
+  }
+
+  async draw() {
+    fill(this.chart, busy("Drawing…"));
+    const found = await fetchJson(`/api/chart?${new URLSearchParams({ query: this.query })}`).catch((error) => ({ error }));
+    const none = "There is nothing to draw: a chart needs a column of numbers beside one of texts or years.";
+    fill(this.chart, found.error ? failure(found.error) : found.chart ? chartView(found.chart) : h("p", { class: "empty" }, none));
   }
 }
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, Status
+from kgtable.answering.charts import Chart
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
@@ -49,7 +50,7 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "weak": is_weak,
         **_reading(answer, graph),
         "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
-        "chart": _drawn(answer),
+        "chart": drawn(answer.plot()),
         "cells_read": answer.cells_read,
         "reasoning": plain_words(answer.reasoning),
         "prompt": answer.prompt[:LONGEST_PROMPT],
@@ -70,9 +71,8 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
     }
 
 
-def _drawn(answer: Answer) -> dict[str, str] | None:
-    """The answer's chart as SVG and in words; None without one, or without the packages that draw."""
-    chart = answer.plot()
+def drawn(chart: Chart | None) -> dict[str, str] | None:
+    """A chart as SVG and in words; None without one, or without the packages that draw."""
     if chart is None:
         return None
     try:

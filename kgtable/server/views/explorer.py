@@ -32,7 +32,7 @@ from kgtable.server.views import (
     table_list,
     table_windows,
 )
-from kgtable.server.views.answer_card import answer_card, found_tables, shortened
+from kgtable.server.views.answer_card import answer_card, drawn, found_tables, shortened
 from kgtable.server.workers.execution import OPENING_PAUSES, without_unused_prefixes
 from kgtable.server.workers.messages import Emit, Head, Problem, Tell
 
@@ -76,6 +76,11 @@ def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     return {"results": json.loads(to_text(results, ResultFormat.JSON, graph.names.prefixes))}
 
 
+def chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The chart of a SELECT query's first rows, as the page shows it: null where there is none."""
+    return {"chart": drawn(graph.chart(job["query"]))}
+
+
 _STAGES = {
     "follow-up": "Asking {model} what is meant",
     "labels": "Asking {model} what the question names",
@@ -112,6 +117,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,
+    "chart": chart,
     "landmarks": overview.landmarks,
     "units": overview.unit_list,
     "retrieve": retrieve,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
+from kgtable.ontology.inferred_names import is_missing_header
 from kgtable.resources import read_shipped
 from kgtable.server.state import WIDELY_USED
 from kgtable.server.views.table_list import titled
@@ -169,8 +170,47 @@ _PREFIXES = f"PREFIX kgt: <{KGT}> PREFIX rdfs: <{RDFS}>\n"
 
 
 def landmarks(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Subjects that several tables share, the most shared first; joins and unions of tables, the best first."""
-    return {"subjects": _shared_subjects(graph), **_relations(graph)}
+    """Subjects that several tables share, the most shared first; joins and unions of tables, the best first; and the
+    map of some tables with their predicates and joins."""
+    relations = _relations(graph)
+    return {"subjects": _shared_subjects(graph), **relations, "map": _map(graph, relations)}
+
+
+def _map(graph: KnowledgeGraph, relations: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables, related ones first, with the predicates that several of them have, or in a small graph with all."""
+    known = graph.catalogue.tables
+    ids = [id for id in dict.fromkeys((*relations["titles"], *known)) if id in known][:MAP_TABLES]
+    facts = [(id, one) for id in ids for one in known[id].facts[:MAP_PREDICATES] if not is_missing_header(one.name)]
+    uses = Counter(fact.predicate for _, fact in {(id, fact.predicate): (id, fact) for id, fact in facts}.values())
+    least = 1 if len(ids) <= SMALL_MAP else 2
+    names, iris = column_names(graph), {id: graph.names.table_iri(id) for id in ids}
+    edges: dict[tuple[str, str, str], None] = {}
+    nodes = [{"id": iris[id], "label": _title(graph, id), "kind": "table", "table": id} for id in ids]
+    predicates: dict[str, str] = {}
+    for id, fact in facts:
+        if uses[fact.predicate] >= least:
+            iri = graph.names.predicate_iri(fact.predicate)
+            predicates[iri] = names.get(iri) or fact.predicate
+            edges[iris[id], iri, ""] = None
+    nodes += [{"id": iri, "label": label, "kind": "predicate", "table": ""} for iri, label in predicates.items()]
+    for join in relations["joins"]:
+        left, right = join["left"], join["right"]
+        if {left["table"], right["table"]} <= iris.keys():
+            same = left["name"] if left["name"] == right["name"] else f"{left['name']} = {right['name']}"
+            edges[iris[left["table"]], iris[right["table"]], same] = None
+    return {
+        "nodes": nodes,
+        "edges": [{"source": source, "target": target, "label": label} for source, target, label in edges],
+        "tables": len(known),
+    }
+
+
+MAP_TABLES = 40
+"""Tables on the map of a graph."""
+MAP_PREDICATES = 12
+"""Columns of a table that are on it."""
+SMALL_MAP = 8
+"""Tables up to which predicates of one table are on it, too."""
 
 
 @lru_cache(maxsize=2)
