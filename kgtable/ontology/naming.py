@@ -53,6 +53,7 @@ _NAME_START = (
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
 _NAME_CHARACTER = re.compile(f"[{_NAME_START}0-9\u0300-\u036f]")
+_SLUG_START = re.compile(f"[{_NAME_START}0-9_%]")
 _PLAIN_WORDS = re.compile(r"[A-Za-z0-9]+(?: [A-Za-z0-9]+)*")
 _BULLET = re.compile(r"\A(?:\s*[-‐‑‒–—−•·▪●◦‣∙*»›>](?=\s|[^\W\d_]))+\s*(?=\S)")
 
@@ -179,7 +180,7 @@ def slug(text: str) -> str:
     text = " ".join(_BULLET.sub("", text).casefold().split())
     text = normal_form("NFC", text)
     encoded = "".join(map(_slug_character, text))
-    if encoded[:1] == "-" or unicodedata.combining(encoded[:1] or "a"):
+    if encoded and (unicodedata.combining(encoded[0]) or not _SLUG_START.match(encoded)):
         encoded = _percent(encoded[0]) + encoded[1:]
     if len(encoded) > 2 * LONGEST_NAME:
         head = re.sub(r"(?:%[0-9A-F]?)?\Z", "", encoded[: 2 * LONGEST_NAME - 20])

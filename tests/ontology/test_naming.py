@@ -4,7 +4,7 @@ import unicodedata
 
 import pyoxigraph
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgtable.ontology.naming import (
@@ -125,6 +125,8 @@ def test_any_header_gives_a_name_turtle_can_write(header: str, index: int) -> No
 
 
 @given(st.text())
+@example("\u034f")
+@example("-5")
 def test_any_label_gives_a_slug_turtle_can_write(label: str) -> None:
     _parses(slug(label))
     assert len(slug(label)) <= 2 * LONGEST_NAME
