@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.catalogue import TableRecord
-from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.errors import GraphNotFoundError, MissingExtraError, UsageError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
@@ -190,6 +190,23 @@ class TableView:
     def _repr_html_(self) -> str:
         title = html.escape(self.record.title or self.id)
         return f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame().to_html(notebook=True)}"
+
+
+def write_parquet(view: TableView, handle: IO[bytes]) -> None:
+    """The body of a table with typed values; a column of several types as texts. Raises `MissingExtraError`."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("Writing Parquet", "parquet") from error
+    typed, texts = view.to_frame(typed=True), view.to_frame()
+    columns = []
+    for at in range(typed.shape[1]):
+        try:
+            columns.append(pa.array(typed.iloc[:, at].tolist()))
+        except (pa.ArrowException, TypeError, ValueError):
+            columns.append(pa.array(texts.iloc[:, at].tolist(), pa.string()))
+    pq.write_table(pa.Table.from_arrays(columns, names=list(map(str, typed.columns))), handle)
 
 
 class Tables(Mapping[str, TableView]):

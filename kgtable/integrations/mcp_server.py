@@ -241,7 +241,7 @@ class GraphTools:
     async def table_resource(self, table: str) -> str:
         """A whole table as CSV, every cell as it was read."""
         try:
-            text = await self._state.explore({"op": "csv", "id": table})
+            text = await self._state.explore({"op": "file", "id": table, "form": "csv"})
         except Problem as problem:
             raise ResourceError(problem.detail) from problem
         if len(text) > MOST_GIVEN:

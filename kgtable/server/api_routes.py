@@ -42,7 +42,7 @@ class Api:
         async def give(request: Request) -> Response:
             job = operation.job(request.scope["query_string"], request.path_params)
             if job.pop("format", "") == "csv":
-                return await whole_csv(self._state, job["id"])
+                return await table_file(self._state, job["id"])
             if "order" in job:
                 job["descending"] = job.pop("order") == "descending"
             return await self._give(request, job)
@@ -83,12 +83,20 @@ class Api:
         return Response(body, media_type=requests.JSON, headers=headers)
 
 
-async def whole_csv(state: ServerState, id: str, *, defuse: bool = False) -> Response:
-    """A whole table as a CSV file that is named after the table, `defuse` as in exports. Raises `Problem` for none."""
+TABLE_FILES = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+}
+"""The formats of whole tables as files, with their media types."""
+
+
+async def table_file(state: ServerState, id: str, form: str = "csv", *, defuse: bool = False) -> Response:
+    """A whole table as a file that is named after the table, `defuse` as in exports. Raises `Problem` for none."""
     named = json.loads(await state.explore({"op": "exists", "id": id}))
-    body = await state.explore({"op": "csv", "id": id, "defuse": defuse})
-    headers = {"content-disposition": attachment(f"{named['name']}.csv"), "cache-control": "no-cache"}
-    return Response(body, headers=headers, media_type="text/csv; charset=utf-8")
+    body = await state.explore({"op": "file", "id": id, "form": form, "defuse": defuse})
+    headers = {"content-disposition": attachment(f"{named['name']}.{form}"), "cache-control": "no-cache"}
+    return Response(body, headers=headers, media_type=TABLE_FILES[form])
 
 
 def attachment(name: str) -> str:

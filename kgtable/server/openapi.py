@@ -82,6 +82,9 @@ SCHEMAS: dict[str, Any] = {
         columns=_array(_object("index# title predicate unit meaning evidence", inferred=_INFERRED)),
         rows=_array(_object("index# kind depth# cells*")),
     ),
+    "Facets": _object(
+        facets=_array(_object("column# title chosen more#", values=_array(_object("value rows#")))),
+    ),
     "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},
     "Cell": _object(
         "text iri row_iri table row# column# value? unit? unit_from scale? scale_from header label groups*",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -117,6 +118,28 @@ def _numbers(name: str, about: str) -> Parameter:
     return Parameter(name, about, schema, read)
 
 
+MOST_CONDITIONS = 8
+
+
+def _conditions(name: str) -> Parameter:
+    """Columns with one of the values that their facet names, as a JSON array of pairs."""
+    about = f"Only rows with these values: a JSON array of at most {MOST_CONDITIONS} pairs of column and value."
+
+    def read(text: str | None) -> list[tuple[int, str]]:
+        try:
+            pairs = json.loads(text) if text else []
+            found = [(column, value) for column, value in pairs]
+        except (ValueError, TypeError, RecursionError):
+            found = [(-1, "")]
+        if len(found) > MOST_CONDITIONS or not all(
+            type(column) is int and 0 <= column <= MOST_COLUMNS and isinstance(value, str) for column, value in found
+        ):
+            raise Problem("bad-request", f'{name} takes pairs of column and value, such as [[7,"shipped"]].')
+        return found
+
+    return Parameter(name, about, {"type": "string", "maxLength": 4_000}, read)
+
+
 def _choice(name: str, about: str, values: tuple[str, ...], default: str = "") -> Parameter:
     """One of these values."""
 
@@ -192,7 +215,20 @@ READING = (
             _whole("sort", "The column by whose values the rows of the body are ordered.", 0, MOST_COLUMNS),
             _ORDER,
             _text("find", "A text: only rows with a cell that holds it."),
+            _conditions("where"),
             _choice("format", "csv returns the whole table.", ("json", "csv"), "json"),
+        ),
+        (404,),
+    ),
+    Operation(
+        "facets",
+        "/api/facets",
+        "The values of a table's categories, flags and times, with their rows",
+        "Facets",
+        (
+            _needed("table", "The table's id.", "id", minLength=1),
+            _text("find", "A text: only rows with a cell that holds it count."),
+            _conditions("where"),
         ),
         (404,),
     ),

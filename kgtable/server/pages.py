@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
-from kgtable.server.api_routes import attachment, whole_csv
+from kgtable.server.api_routes import TABLE_FILES, attachment, table_file
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.security import COOKIE, same_secret
 from kgtable.server.state import CachedResponse, ServerState
@@ -48,7 +48,7 @@ MOST_LEADING = 1_000
 
 _CURRENT = ' aria-current="page"'
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
-_TABLE_FORMATS = ("csv", "json", "ttl")
+_TABLE_FORMATS = (*TABLE_FILES, "json", "ttl")
 _DEFAULT_GRAPHS = {
     "union": "the union of all tables and the description of the dataset",
     "own": "the description of the dataset; each table is a graph of its own",
@@ -152,7 +152,7 @@ class Pages:
         return _html(request, self._page(request.url.path.strip("/")))
 
     async def table(self, request: Request) -> Response:
-        """One table: its page, or with a suffix or ``format`` the whole of it as CSV, JSON or Turtle.
+        """One table: its page, or with a suffix or ``format`` the whole of it as CSV, XLSX, Parquet, JSON or Turtle.
 
         Raises `Problem` (404) where there is no such table.
         """
@@ -163,8 +163,10 @@ class Pages:
             id, _, form = id.rpartition(".")
             if form not in _TABLE_FORMATS or not await self._has_graph(self._table_iri(id)):
                 raise Problem("not-found", f"There is no table {request.path_params['id'][:200]!r} here.")
-        if form == "csv":
-            return await whole_csv(self._state, id, defuse=request.query_params.get("defuse", "0") not in ("", "0"))
+        if form in TABLE_FILES:
+            return await table_file(
+                self._state, id, form, defuse=request.query_params.get("defuse", "0") not in ("", "0")
+            )
         if form in ("", "html"):
             return _html(request, self._page("table"))
         if form not in _TABLE_FORMATS:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import openpyxl
+import pandas as pd
 import pyoxigraph as ox
 import pytest
 from selenium.webdriver.support.ui import Select
 
 import kgtable
+from kgtable.server.api_routes import TABLE_FILES
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations
@@ -71,7 +75,7 @@ def browser(server: Running) -> Iterator[Browser]:
 
 @pytest.mark.parametrize(
     ("suffix", "media"),
-    [("csv", "text/csv; charset=utf-8"), ("json", "application/json"), ("ttl", "text/turtle; charset=utf-8")],
+    [*TABLE_FILES.items(), ("json", "application/json"), ("ttl", "text/turtle; charset=utf-8")],
 )
 def test_a_table_comes_in_each_format_at_its_address(server: Running, suffix: str, media: str) -> None:
     # A browser that follows a link accepts XML before Turtle.
@@ -90,9 +94,32 @@ def test_the_formats_hold_the_whole_table(server: Running) -> None:
     whole = server.client.get("/tables/long.json").json()
     assert len(whole["rows"]) == LONG_ROWS + 1
     assert whole["rows"][2]["values"]["1"] == {"value": "37", "unit": "KiloM", "period": None}
+    sheet = openpyxl.load_workbook(io.BytesIO(server.client.get("/tables/long.xlsx").content)).active
+    assert (sheet.max_row, sheet["B3"].value) == (LONG_ROWS + 1, "37 km")
+    frame = pd.read_parquet(io.BytesIO(server.client.get("/tables/long.parquet").content))
+    assert (len(frame), frame["Side"].nunique(), frame["Distance"][1]) == (LONG_ROWS, 2, 37)
     store = ox.Store()
     store.load(server.client.get("/tables/cities.ttl").content, ox.RdfFormat.TURTLE)
     assert len(store) > 10
+
+
+def test_facets_count_rows_and_conditions_narrow_them(server: Running) -> None:
+    get = server.client.get
+    (side,) = get("/api/facets", params={"table": "long"}).json()["facets"]
+    assert (side["title"], side["values"]) == (
+        "Side",
+        [{"value": "north", "rows": 800}, {"value": "south", "rows": 400}],
+    )
+    found = get("/api/tables/long", params={"where": '[[2, "south"]]', "sort": 1, "order": "descending"}).json()
+    assert (found["rows_shown"], found["rows"][1]["cells"]) == (400, ["Station 27", "999 km", "south"])
+    (chosen,) = get("/api/facets", params={"table": "long", "where": '[[2, "south"]]', "find": "7 km"}).json()["facets"]
+    assert chosen["chosen"] == "south"
+    assert sum(value["rows"] for value in chosen["values"]) == LONG_ROWS // 10
+    nothing = get("/api/tables/long", params={"where": '[[2, "nowhere"], [0, "Station 1"]]'}).json()
+    assert nothing["rows_shown"] == 0
+    for where in ("south", '[["2", "south"]]', '[[2, ["south"]]]', "[[-1, 2]]", "[" * 3_000, str([[1, "a"]] * 9)):
+        assert get("/api/tables/long", params={"where": where}).status_code == 400, where
+    assert get("/api/facets", params={"table": "nowhere"}).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["nowhere", "nowhere.csv", "nowhere.ttl", "wide.pdf", "wide/row/1", "%22%3E"])
@@ -196,6 +223,20 @@ def test_columns_sort_by_value_and_rows_are_found(browser: Browser) -> None:
 
 @in_browser
 @pytest.mark.browser
+def test_a_facet_narrows_the_rows_and_stands_in_the_address(browser: Browser) -> None:
+    browser.open("/tables/long")
+    browser.find('[data-facet="2 south"]').click()
+    browser.wait(lambda: browser.find("#place").text.startswith(f"400 of {LONG_ROWS + 1:,} rows"))
+    assert set(texts(browser, 'td[data-cell$=",2"]')) == {"south"}
+    browser.wait(lambda: browser.all('[data-facet="2 south"][aria-pressed="true"]'))
+    browser.open(browser.driver.current_url.removeprefix(browser.url))
+    browser.wait(lambda: browser.find("#place").text.startswith("400 of "))
+    browser.find('[data-facet="2 south"][aria-pressed="true"]').click()
+    browser.wait(lambda: browser.find("#place").text.startswith(f"{LONG_ROWS + 1:,} rows"))
+
+
+@in_browser
+@pytest.mark.browser
 def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
     browser.open("/tables/table_2")
     browser.find("thead .inferred")
@@ -244,7 +285,7 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
     ("path", "ready"),
     [
         ("/tables", "table.list tbody tr"),
-        ("/tables/long?sort=1", ".cell.number"),
+        ("/tables/long?sort=1", ".facet .chip"),
         (f"/tables/wide?cell={EU10}", "#cell dl"),
         ("/tables/cities", ".cell.number"),
         ("/tables/table_2", "thead .inferred"),

@@ -14,15 +14,9 @@ from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.terms import KGT, XSD
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.views import table_windows
-from kgtable.server.views.table_windows import (
-    AROUND,
-    LONGEST_TEXT,
-    IndexedColumns,
-    StoredColumns,
-    cell,
-    csv,
-    table,
-)
+from kgtable.server.views.table_columns import IndexedColumns, StoredColumns
+from kgtable.server.views.table_facets import facets
+from kgtable.server.views.table_windows import AROUND, LONGEST_TEXT, cell, file, table
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.values.lexicon import VARIANTS
 from tests.graph.support import NAMES
@@ -162,9 +156,9 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 
 @pytest.mark.parametrize("id", ["", "nowhere", "../planets", '"<script>', "planets/row/1"])
 def test_tables_that_are_not_there(id: str, opened: KnowledgeGraph) -> None:
-    for operation in (table, csv):
+    for operation in (table, file, facets):
         with pytest.raises(GraphNotFoundError):
-            operation(opened, window(id), silent)
+            operation(opened, window(id) | {"form": "csv"}, silent)
 
 
 def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(

@@ -27,7 +27,20 @@ const state = {
   column: chosen && chosen[1] >= COLUMNS ? chosen[1] - 4 : 0,
   sorted: sort ? { column: Number(sort[1]), descending: sort[2] === "!" } : null,
   find: given.get("find") ?? "",
+  where: conditions(given.get("where")),
 };
+
+/** The conditions of an address: pairs of a column and one of its values. */
+function conditions(text) {
+  try {
+    return JSON.parse(text ?? "[]").filter((pair) => Array.isArray(pair) && pair.length === 2);
+  } catch {
+    return [];
+  }
+}
+
+/** What narrows the rows, for the server and for the address. */
+const narrowed = () => ({ find: state.find, where: state.where.length ? JSON.stringify(state.where) : "" });
 
 function close() {
   panel.hidden = true;
@@ -64,13 +77,13 @@ document.addEventListener("keydown", (event) => {
 
 function fetchRows(position, rows, head) {
   const search = new URLSearchParams({ rows, column: state.column, columns: COLUMNS });
-  const ordered = state.sorted || state.find;
+  const ordered = state.sorted || state.find || state.where.length;
   search.set("row", ordered ? position : position + head);
   if (state.sorted) {
     search.set("sort", state.sorted.column);
     if (state.sorted.descending) search.set("order", "descending");
   }
-  if (state.find) search.set("find", state.find);
+  for (const [name, value] of Object.entries(narrowed())) if (value) search.set(name, value);
   return fetchJson(`/api/tables/${encodeURIComponent(id)}?${search}`);
 }
 
@@ -167,6 +180,33 @@ function toolbar() {
   return h("div", { class: "toolbar", id: "tools" }, field, found, columnButtons, go);
 }
 
+const facets = h("div", { class: "facets", id: "facets" });
+
+/** The values of categories, flags and times as buttons; one that is pressed narrows the rows. */
+async function showFacets() {
+  const search = new URLSearchParams({ table: id });
+  for (const [name, value] of Object.entries(narrowed())) if (value) search.set(name, value);
+  const mine = turn;
+  const known = await fetchJson(`/api/facets?${search}`).catch(() => ({ facets: [] }));
+  if (mine !== turn) return;
+  const focused = facets.contains(document.activeElement) ? document.activeElement.dataset.facet : null;
+  fill(facets, known.facets.map((facet) => h("div", { class: "facet", role: "group", "aria-label": facet.title },
+    h("span", { class: "quiet", dir: "auto" }, facet.title),
+    facet.values.map(({ value, rows }) => {
+      const pressed = value === facet.chosen;
+      return h("button", { type: "button", class: "chip", "aria-pressed": String(pressed), "data-facet": `${facet.column} ${value}`, onclick: () => narrow(facet.column, pressed ? null : value) }, h("bdi", {}, value), " ", h("small", {}, count(rows)));
+    }),
+    facet.more ? h("small", { class: "quiet" }, `and ${count(facet.more)} more`) : null)));
+  if (focused) [...facets.querySelectorAll("button")].find((button) => button.dataset.facet === focused)?.focus();
+}
+
+function narrow(column, value) {
+  state.where = state.where.filter(([other]) => other !== column);
+  if (value !== null) state.where.push([column, value]);
+  remember({ where: narrowed().where });
+  load();
+}
+
 function sortBy(column) {
   const now = state.sorted;
   if (now?.column !== column) state.sorted = { column, descending: false };
@@ -176,7 +216,7 @@ function sortBy(column) {
 }
 
 function place(table) {
-  const rows = state.find
+  const rows = state.find || state.where.length
     ? `${count(table.rows_shown)} of ${count(table.rows_total)} rows`
     : `${count(table.rows_total)} ${table.rows_total === 1 ? "row" : "rows"}`;
   const last = table.columns.at(-1)?.index ?? 0;
@@ -191,7 +231,7 @@ function place(table) {
     state.column > 0 ? move("← Columns", "Earlier columns", Math.max(0, state.column - COLUMNS)) : null,
     state.column + COLUMNS < table.width ? move("Columns →", "Later columns", state.column + COLUMNS) : null,
   );
-  document.querySelector("#jump").hidden = Boolean(state.find || state.sorted) || table.rows_total <= CHUNK;
+  document.querySelector("#jump").hidden = Boolean(state.find || state.sorted || state.where.length) || table.rows_total <= CHUNK;
 }
 
 function heading(table) {
@@ -251,6 +291,8 @@ function below(table) {
       : null,
     h("p", { class: "toolbar" },
       h("a", { class: "button", href: `${address}.csv?defuse=1`, download: "" }, "CSV"),
+      h("a", { class: "button", href: `${address}.xlsx`, download: "" }, "XLSX"),
+      h("a", { class: "button", href: `${address}.parquet`, download: "" }, "Parquet"),
       h("a", { class: "button", href: `${address}.json`, download: "" }, "JSON"),
       h("a", { class: "button", href: `${address}.ttl`, download: "" }, "Turtle"),
       h("a", { class: "button", href: `/graph?iri=${iri}` }, "Graph")),
@@ -263,7 +305,7 @@ let turn = 0;
 /** Reads the table anew, as it is sorted and searched now; `refocus` is the column whose ruler was used. */
 async function load(refocus = null) {
   const mine = ++turn;
-  const ordered = state.sorted || state.find;
+  const ordered = state.sorted || state.find || state.where.length;
   const head = shown?.head ?? (linked ? (await fetchRows(0, 1, 0)).head : 0);
   const position = linked && !ordered && chosen ? Math.max(0, Math.floor((linked[0] - head) / CHUNK) * CHUNK) : 0;
   const table = await fetchRows(position, CHUNK + MOST_HEAD, head);
@@ -276,11 +318,12 @@ async function load(refocus = null) {
   shown = { head: table.head, goTo: body.goTo };
   if (!output.contains(holder)) {
     fill(document.querySelector("#heading"), ...heading(table).flat().filter(Boolean));
-    fill(output, toolbar(), holder, ...below(table));
+    fill(output, toolbar(), facets, holder, ...below(table));
   }
   place(table);
+  showFacets();
   for (const ruler of view.tHead.querySelectorAll("th")) ruler.style.minWidth = `${ruler.offsetWidth}px`;
-  if (!table.rows_shown && state.find) element.after(empty(h("p", {}, "No cell holds this text.")));
+  if (!table.rows_shown && ordered) element.after(empty(h("p", {}, state.where.length ? "No row has all of this." : "No cell holds this text.")));
   focusFirst(view);
   if (refocus !== null && document.activeElement === document.body) view.querySelector(`[data-column="${refocus}"] button`)?.focus();
   const cell = view.querySelector(".lit");

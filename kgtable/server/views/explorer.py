@@ -29,6 +29,7 @@ from kgtable.server.views import (
     neighbourhood,
     overview,
     suggested_questions,
+    table_facets,
     table_list,
     table_windows,
 )
@@ -109,7 +110,8 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "ontology": overview.ontology,
     "classes": overview.classes,
     "table": table_windows.table,
-    "csv": table_windows.csv,
+    "file": table_windows.file,
+    "facets": table_facets.facets,
     "whole": table_windows.whole,
     "exists": table_windows.exists,
     "cell": table_windows.cell,

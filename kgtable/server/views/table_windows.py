@@ -5,32 +5,31 @@ A window has the rows in the order of the table or of one of its columns, all of
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import pyoxigraph as ox
 
 from kgtable.building.catalogue import TableRecord
+from kgtable.building.export import write_parquet
+from kgtable.building.workbook_export import write_workbook
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import CellQuantity, ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
-from kgtable.graph.table_encoder import ROW_CLASSES
-from kgtable.graph.terms import UNIT, XSD
-from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import IntArray
-from kgtable.index.substring import folded
+from kgtable.graph.terms import UNIT
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact, evidence_text, said_meaning
 from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
-from kgtable.server.views.table_list import graph_index, titled
+from kgtable.server.views.table_columns import columns_of, members, rows_aside
+from kgtable.server.views.table_facets import Conditions, conditions, forget_facets, fulfilling
+from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.model import Row, Table
@@ -40,15 +39,13 @@ from kgtable.values.units import SCALE_LETTERS, scale_name
 LARGEST_SORTED = 2_000_000
 """Cells of a table beyond which it is neither sorted nor searched on the page."""
 
-_TEXTUAL = frozenset({f"{XSD}string", f"{XSD}boolean"})
-
-CellKey: TypeAlias = tuple[int, Decimal, str]
-"""Numbers before dates before texts."""
-
 
 @lru_cache(maxsize=16)
-def row_order(graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str) -> tuple[int, ...]:
-    """The rows of the body in the order of the column `sort`, those alone that hold the text `find`.
+def row_order(
+    graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str, where: Conditions = ()
+) -> tuple[int, ...]:
+    """The rows of the body in the order of the column `sort`, those alone that hold the text `find` and fulfil the
+    conditions `where`.
 
     Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
     last, and behind it totals and notes, which are no members. Raises `UsageError` for a table that is too
@@ -58,106 +55,23 @@ def row_order(graph: KnowledgeGraph, id: str, sort: int | None, descending: bool
     if record.cells > LARGEST_SORTED:
         raise UsageError("This table is too large to be sorted on the page.", hint="Ask by SPARQL.")
     body = range(graph.reader.frame(id).table.structure.body_start, record.rows)
-    columns = IndexedColumns.of(graph, id) or StoredColumns(graph, id)
+    columns = columns_of(graph, id)
     rows = [row for row in columns.holding(find) if row in body] if find else list(body)
+    if where:
+        held = fulfilling(graph, id, where) & members(graph, id)
+        rows = [row for row in rows if held[row]]
     if sort is None:
         return tuple(rows)
-    aside = _aside(graph, id)
+    aside = rows_aside(graph, id)
     keys = columns.keys(sort)
-    members = [row for row in rows if row not in aside]
-    ordered = sorted((row for row in members if row in keys), key=keys.__getitem__, reverse=descending)
-    blank = [row for row in members if row not in keys]
+    body_rows = [row for row in rows if row not in aside]
+    ordered = sorted((row for row in body_rows if row in keys), key=keys.__getitem__, reverse=descending)
+    blank = [row for row in body_rows if row not in keys]
     return (
         *ordered,
         *blank,
         *(row for row in rows if aside.get(row, "Group") != "Group"),
     )
-
-
-def _aside(graph: KnowledgeGraph, id: str) -> dict[int, str]:
-    """The rows that are not members of the table, with their class."""
-    structure = graph.reader.marked_frame(id).table.structure
-    return {row: kind for field, kind in ROW_CLASSES.items() for row in getattr(structure, field)}
-
-
-class StoredColumns:
-    """The cells of a table as its graph holds them; the whole table is read."""
-
-    def __init__(self, graph: KnowledgeGraph, id: str) -> None:
-        graph.reader.table(id)  # read at once, and kept
-        self._rows: Mapping[int, TableRow] = graph.reader.rows(id, range(graph.catalogue.tables[id].rows))
-
-    def holding(self, text: str) -> Iterator[int]:
-        """The rows with a cell that holds a text, whatever its letters' case, in order."""
-        wanted = folded(text)
-        return (row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells))
-
-    def keys(self, column: int) -> dict[int, CellKey]:
-        """By row, what a cell of the column is sorted by; blank cells have none."""
-        keys = ((row, _stored_key(found, column)) for row, found in self._rows.items())
-        return {row: key for row, key in keys if key is not None}
-
-
-def _stored_key(row: TableRow, column: int) -> CellKey | None:
-    found, literal = row.quantities.get(column), row.literals.get(column)
-    text = row.cells[column].strip() if column < len(row.cells) else ""
-    if found is not None:
-        return 0, found.value, ""
-    if not text:
-        return None
-    if literal is None or not literal.datatype.value.startswith(XSD) or literal.datatype.value in _TEXTUAL:
-        return _key(text, None)
-    return _key(text, literal.value)
-
-
-def _key(text: str, value: str | None) -> CellKey:
-    """The key of a text, or of the typed value that it stands for."""
-    if value is None:
-        return 2, Decimal(0), text.strip().casefold()
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return 1, Decimal(0), value
-    return (0, number, "") if number.is_finite() else (2, Decimal(0), text.strip().casefold())
-
-
-class IndexedColumns:
-    """The cells of a table as the graph's index holds them; only the cells that are needed are read."""
-
-    def __init__(self, index: GraphIndex, table: int) -> None:
-        self._index = index
-        places = index.corpus.places
-        self._first, self._end = (int(place) for place in places.table_cell_start[table : table + 2])
-        cells = slice(self._first, self._end)
-        self._rows: IntArray = places.row_number[places.cell_row[cells]]
-        self._columns: IntArray = places.column_number[places.cell_column[cells]]
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph, id: str) -> IndexedColumns | None:
-        """From the graph's index; None where it has none, or was written to since."""
-        index = graph_index(graph)
-        if index is None or not index.describes(graph.store) or id not in index.corpus.table_ids:
-            return None
-        return cls(index, index.corpus.table_ids.index(id))
-
-    def holding(self, text: str) -> Iterator[int]:
-        """See `StoredColumns.holding`."""
-        texts = self._index.lexical.containing([folded(text)])
-        cells = self._index.corpus.text_cells.of(texts)
-        own = cells[(cells >= self._first) & (cells < self._end)] - self._first
-        return iter(np.unique(self._rows[own]).tolist())
-
-    def keys(self, column: int) -> dict[int, CellKey]:
-        """See `StoredColumns.keys`."""
-        chosen = np.flatnonzero(self._columns == column)
-        keys: dict[int, CellKey] = {}
-        found = self._index.corpus.found(chosen + self._first)
-        for row, cell in zip(self._rows[chosen].tolist(), found, strict=True):
-            content = cell.content
-            if content.text.strip():
-                value = None if content.value in ("true", "false") else content.value
-                keys[row] = _key(content.text, value)
-        return keys
 
 
 def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:
@@ -195,9 +109,9 @@ def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Some rows and columns of a table, and what stands around it.
 
     The rows are a window from `row` on, or those `around` some; the columns a window from `column` on, or
-    the column of labels and those `across` some. With `sort` (a column) or `find` (a text of a cell), `row`
-    counts the rows of the body in that order or with that text. The rows above the body come with every
-    window. Raises `GraphNotFoundError`.
+    the column of labels and those `across` some. With `sort` (a column), `find` (a text of a cell) or `where`
+    (columns with their values), `row` counts the rows of the body in that order, or those that fulfil that.
+    The rows above the body come with every window. Raises `GraphNotFoundError`.
     """
     id = job["id"]
     record = _record(graph, id)
@@ -205,8 +119,9 @@ def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     structure, context = frame.table.structure, frame.table.context
     head = min(structure.body_start, MOST_HEAD_ROWS)
     order = None
-    if job.get("sort") is not None or job.get("find"):
-        order = row_order(graph, id, job.get("sort"), bool(job.get("descending")), job.get("find") or "")
+    where = conditions(job)
+    if job.get("sort") is not None or job.get("find") or where:
+        order = row_order(graph, id, job.get("sort"), bool(job.get("descending")), job.get("find") or "", where)
     if order is not None:
         wanted = list(order[job["row"] : job["row"] + job["rows"]])
     elif job["around"] and record.rows > FEW_ROWS:
@@ -365,9 +280,20 @@ def file_name(title: str, id: str) -> str:
     return "-".join(words).lower()[:80].strip("-") or re.sub(r"\W+", "-", id).strip("-") or "table"
 
 
-def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
-    """The whole table as CSV: as it was read, or without formulas."""
-    return graph.tables[job["id"]].to_csv(defuse=job.get("defuse", False)).encode("utf-8", "surrogatepass")
+def file(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
+    """The whole table as CSV, as it was read or without formulas, as XLSX, or with typed values as Parquet.
+
+    Raises `UsageError` for a table that does not fit a sheet, `MissingExtraError` without the packages for Parquet.
+    """
+    view = graph.tables[job["id"]]
+    if job["form"] == "csv":
+        return view.to_csv(defuse=job.get("defuse", False)).encode("utf-8", "surrogatepass")
+    out = io.BytesIO()
+    if job["form"] == "xlsx":
+        write_workbook([view.table], out)
+    else:
+        write_parquet(view, out)
+    return out.getvalue()
 
 
 def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -558,4 +484,5 @@ def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:
 def forget_cells() -> None:
     """Drop the caches of a graph that is closed."""
     _annotated.cache_clear()
+    forget_facets()
     row_order.cache_clear()

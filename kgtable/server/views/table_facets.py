@@ -1,0 +1,132 @@
+"""Facets of a table: the values of its categories and flags, the years of its times, and how many rows have each.
+
+A condition is a column with one of its values, or for times that differ a lot with a year.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kgtable.index.postings import BoolArray, IntArray
+from kgtable.index.substring import folded
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.server.views.table_columns import IndexedColumns, columns_of, members
+from kgtable.server.workers.messages import Head, Tell
+from kgtable.tables.model import Role
+from kgtable.values.periods import find_period
+
+Conditions: TypeAlias = tuple[tuple[int, str], ...]
+
+FACETED = (Role.CATEGORY, Role.FLAG, Role.TIME)
+MOST_FACETS = 6
+MOST_SHOWN = 10
+"""Values of a facet, the most frequent ones, or the last years."""
+MOST_DIFFERENT = 200
+"""Different values beyond which a column is not a facet; of times those within a year count as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FacetColumn:
+    """The values of a column, and for each row of the table the place of its value among them, -1 for none."""
+
+    values: tuple[str, ...]
+    codes: IntArray
+
+
+def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The facets of a table, each counted among the rows that hold the text `find` and fulfil the other conditions.
+
+    There are none where the index of the graph is not there, or older than its statements. Raises
+    `GraphNotFoundError` where there is no such table.
+    """
+    id, where = job["id"], conditions(job)
+    frame = graph.reader.frame(id)
+    columns = columns_of(graph, id)
+    if not isinstance(columns, IndexedColumns):
+        return {"facets": []}
+    shown = members(graph, id)
+    if job["find"]:
+        shown = shown & _mask(list(columns.holding(job["find"])), len(shown))
+    found: list[dict[str, Any]] = []
+    for column in frame.table.columns:
+        if column.meaning is None or column.meaning.role not in FACETED or len(found) == MOST_FACETS:
+            continue
+        facet = facet_column(graph, id, column.index)
+        if not 1 < len(facet.values) <= MOST_DIFFERENT:
+            continue
+        others = tuple(one for one in where if one[0] != column.index)
+        codes = facet.codes[shown & fulfilling(graph, id, others)]
+        counts = np.bincount(codes[codes >= 0], minlength=len(facet.values)).tolist()
+        chosen = next((value for at, value in where if at == column.index), "")
+        is_time = column.meaning.role is Role.TIME
+        values = [(value, count) for value, count in zip(facet.values, counts, strict=True) if count or value == chosen]
+        values.sort(key=lambda pair: pair[0] if is_time else (-pair[1], pair[0]), reverse=is_time)
+        found.append({
+            "column": column.index,
+            "title": column.name,
+            "chosen": chosen,
+            "values": [{"value": value, "rows": count} for value, count in values[:MOST_SHOWN]],
+            "more": max(len(values) - MOST_SHOWN, 0),
+        })  # fmt: skip
+    return {"facets": found}
+
+
+def conditions(job: Head) -> Conditions:
+    """The conditions that a job brings."""
+    return tuple((int(column), str(value)) for column, value in job.get("where", ()))
+
+
+def fulfilling(graph: KnowledgeGraph, id: str, where: Conditions) -> BoolArray:
+    """Of each row of a table, whether it fulfils all the conditions; no row where a column is not a facet."""
+    held = np.ones(graph.catalogue.tables[id].rows, dtype=np.bool_)
+    for column, value in where:
+        facet = facet_column(graph, id, column)
+        held &= facet.codes == facet.values.index(value) if value in facet.values else False
+    return held
+
+
+@lru_cache(maxsize=32)
+def facet_column(graph: KnowledgeGraph, id: str, column: int) -> FacetColumn:
+    """The values of a column of a table in the index; none for another table."""
+    columns = columns_of(graph, id)
+    record = graph.catalogue.tables[id]
+    if not isinstance(columns, IndexedColumns) or column >= record.width:
+        return FacetColumn((), np.full(record.rows, -1, dtype=np.int32))
+    rows, texts, numbers = columns.texts(column)
+    meaning = graph.reader.frame(id).table.columns[column].meaning
+    if meaning is not None and meaning.role is Role.TIME and len(texts) > MOST_SHOWN:
+        texts = [_year(text) for text in texts]
+    place: dict[str, int] = {}
+    for text in texts:
+        if text.strip():
+            place.setdefault(folded(text), len(place))
+    shown = dict.fromkeys(place, "")
+    for text in texts:
+        if text.strip() and not shown[folded(text)]:
+            shown[folded(text)] = text.strip()
+    code_of = np.array([place.get(folded(text), -1) for text in texts] or [-1], dtype=np.int32)
+    codes = np.full(record.rows, -1, dtype=np.int32)
+    codes[rows] = code_of[numbers]
+    return FacetColumn(tuple(shown.values()), codes)
+
+
+def _year(text: str) -> str:
+    found = find_period(text)
+    year = str(found).rpartition("/")[2][:4] if found is not None else ""
+    return year if year.isdecimal() else ""
+
+
+def _mask(rows: Sequence[int], size: int) -> BoolArray:
+    held = np.zeros(size, dtype=np.bool_)
+    held[[row for row in rows if row < size]] = True
+    return held
+
+
+def forget_facets() -> None:
+    """Drop the caches of a graph that is closed."""
+    facet_column.cache_clear()
