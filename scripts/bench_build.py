@@ -1,6 +1,6 @@
 """What a build costs by the rows of a table and by the tables of a folder: cells, time by step, memory, disk.
 
-    python scripts/bench_build.py [--rows 1000 10000 100000] [--tables 1000 10000] [--vectors]
+    python scripts/bench_build.py [--rows 1000 10000 100000] [--tables 1000 10000] [--vectors] [--plot FILE.svg]
 
 Tables of orders (8 columns: number, date, customer, product, quantity, price, amount, status) are made and built in a
 process of its own. Beside it, in the same run, Oxigraph loads the graph's N-Quads by itself (``Store.bulk_load``).
@@ -15,8 +15,9 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 BUILD = """
 import json, resource, sys, kgtable
@@ -44,7 +45,6 @@ PRODUCTS = (
     "Shelf oak",
     "Monitor arm",
 )
-FIRST, LAST = ("Anna", "Ben", "Clara", "Emil"), ("Berg", "Dorn", "Falk", "Stein")
 SMALL_ROWS = 10
 """Rows of each table of a folder."""
 
@@ -70,7 +70,7 @@ def write(path: Path, rows: Iterator[tuple[object, ...]]) -> None:
         csv.writer(handle).writerows(rows)
 
 
-def run(code: str, *arguments: str) -> dict[str, object]:
+def run(code: str, *arguments: str) -> dict[str, Any]:
     """What a script prints as JSON, in a process of its own."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -82,18 +82,51 @@ def size(folder: Path) -> int:
     return sum(files.values())
 
 
-def measured(name: str, tables: Path, place: Path, embedding: str) -> str:
-    """One line of the table of figures."""
+Figures: TypeAlias = dict[str, Any]
+
+
+def measured(tables: Path, place: Path, embedding: str) -> Figures:
+    """Cells, seconds by step, megabytes of memory, bytes of disk, and processor seconds of Oxigraph alone."""
     kg = place / "kg"
     built = run(BUILD, str(tables), str(kg), embedding)
     loaded = run(LOAD, f"{kg}.nq", str(place / "store"))
-    cells, steps = int(str(built["cells"])), dict(built["steps"])  # type: ignore[call-overload]
-    seconds = sum(steps.values())
-    by_step = ", ".join(f"{step} {taken:.1f}" for step, taken in steps.items() if taken >= 0.05)
+    return {**built, "seconds": sum(built["steps"].values()), "disk": size(kg), "alone": loaded["seconds"]}
+
+
+def line(name: str, found: Figures) -> str:
+    """One line of the table of figures."""
+    cells, seconds = found["cells"], found["seconds"]
+    by_step = ", ".join(f"{step} {taken:.1f}" for step, taken in found["steps"].items() if taken >= 0.05)
     return (
-        f"| {name} | {cells:,} | {seconds:.1f} | {seconds / cells * 1e6:.0f} | {by_step} | {built['memory']:,} MB |"
-        f" {size(kg) / cells:.0f} | {float(str(loaded['seconds'])):.1f} |"
+        f"| {name} | {cells:,} | {seconds:.1f} | {seconds / cells * 1e6:.0f} | {by_step} | {found['memory']:,} MB |"
+        f" {found['disk'] / cells:.0f} | {found['alone']:.1f} |"
     )
+
+
+def plotted(measurements: Sequence[tuple[str, Figures]]) -> str:
+    """Seconds, memory and disk by cells as an SVG, with logarithmic axes."""
+    import vl_convert
+
+    values = [
+        {"of": of, "cells": found["cells"], "measure": measure, "value": value}
+        for of, found in measurements
+        for measure, value in (
+            ("seconds", found["seconds"]), ("memory in MB", found["memory"]), ("disk in MB", found["disk"] / 1e6)
+        )
+    ]  # fmt: skip
+    axis = {"type": "quantitative", "scale": {"type": "log"}}
+    encoding = {
+        "x": {"field": "cells", **axis, "axis": {"format": "~s"}},
+        "y": {"field": "value", **axis, "title": None},
+        "color": {"field": "of", "title": None},
+    }
+    spec = {
+        "data": {"values": values},
+        "facet": {"column": {"field": "measure", "title": None}},
+        "resolve": {"scale": {"y": "independent"}},
+        "spec": {"width": 220, "height": 220, "mark": {"type": "line", "point": True}, "encoding": encoding},
+    }
+    return str(vl_convert.vegalite_to_svg(spec))
 
 
 def main() -> None:
@@ -102,7 +135,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     parser.add_argument("--tables", type=int, nargs="*", default=[1_000, 10_000])
     parser.add_argument("--vectors", action="store_true", help="with the default embedding")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the figures, too")
     chosen = parser.parse_args()
+    measurements = []
     embedding = "minilm" if chosen.vectors else "none"
     print("| | cells | seconds | µs a cell | by step | memory | bytes a cell | Oxigraph alone, processor seconds |")
     print("|---|---|---|---|---|---|---|---|")
@@ -114,7 +149,11 @@ def main() -> None:
                 rows = count if as_rows else SMALL_ROWS
                 write(tables / f"orders-{number:06}.csv", orders(rows, number * rows))
             name = f"{count:,} {'rows' if as_rows else f'tables of {SMALL_ROWS} rows'}"
-            print(measured(name, tables, Path(folder), embedding), flush=True)
+            found = measured(tables, Path(folder), embedding)
+            print(line(name, found), flush=True)
+            measurements.append(("one table" if as_rows else f"tables of {SMALL_ROWS} rows", found))
+    if chosen.plot:
+        chosen.plot.write_text(plotted(measurements), encoding="utf-8")
 
 
 if __name__ == "__main__":
