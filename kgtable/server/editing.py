@@ -94,7 +94,7 @@ class Editing:
         ]
 
     async def about(self, request: Request) -> Response:
-        """Whether this client may bring tables; the files that were brought, and those not built yet."""
+        """Whether this client may upload tables; the files that were uploaded, and those not built yet."""
         settings = self._state.settings
         allowed = security.may_edit(settings, requests.header_map(request.scope))
         found = {
@@ -102,7 +102,7 @@ class Editing:
             "allowed": allowed,
             "suffixes": sorted(SUFFIXES),
             "most_bytes": settings.limits.upload,
-            "brought": [file.name for file in self._brought()] if allowed else [],
+            "uploaded": [file.name for file in self._uploaded()] if allowed else [],
             "waiting": [_about(file) for file in self._waiting.values()] if allowed else [],
         }
         return JSONResponse(found, headers={"cache-control": "no-store"})
@@ -156,18 +156,18 @@ class Editing:
         return _json(json.loads(await self._state.edit(job)))
 
     async def build(self, request: Request) -> Response:
-        """Build the graph with waiting files, without brought ones, under decisions; as server-sent events."""
+        """Build the graph with waiting files, without some uploaded before, under decisions; as server-sent events."""
         given = await self._object(request, {"uploads", "remove", "decisions"})
         files = [self._file(id) for id in _texts(given.get("uploads"))]
-        brought = {file.name: file for file in self._brought()}
+        uploaded = {file.name: file for file in self._uploaded()}
         names = _texts(given.get("remove"))
-        if not set(names) <= set(brought):
-            raise Problem("not-found", "Only files that were brought here can be removed.")
+        if not set(names) <= set(uploaded):
+            raise Problem("not-found", "Only files that were uploaded here can be removed.")
         if self._building:
             raise busy("The graph is being built already.", 5)
         self._building = True
         job = {"op": "build", "decisions": given.get("decisions")}
-        gone = [brought[name] for name in names]
+        gone = [uploaded[name] for name in names]
         events = requests.server_events(lambda tell: self._work(job, files, gone, tell))
         return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
@@ -210,15 +210,15 @@ class Editing:
             raise Problem("unavailable", "This server has a bare store, and no tables.")
         return Path(directory) / UPLOADS
 
-    def _brought(self) -> list[Path]:
+    def _uploaded(self) -> list[Path]:
         folder = self._folder()
         if not folder.is_dir():
             return []
         return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
     def _free_name(self, name: str) -> str:
-        """The name, with a number where a file of that name was brought already."""
-        taken = {path.name.lower() for path in self._brought()}
+        """The name, with a number where a file of that name was uploaded already."""
+        taken = {path.name.lower() for path in self._uploaded()}
         stem, dot, suffix = name.partition(".")
         number, free = 1, name
         while free.lower() in taken:

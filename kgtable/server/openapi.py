@@ -116,7 +116,7 @@ SCHEMAS: dict[str, Any] = {
         ),
     ),
     "Units": _object(units=_array(_object("iri name label symbol cells# tables#"))),
-    "Editing": _object("editable! allowed! suffixes* most_bytes# brought*", waiting=_array(_object("id name size#"))),
+    "Editing": _object("editable! allowed! suffixes* most_bytes# uploaded*", waiting=_array(_object("id name size#"))),
     "Decisions": {
         "type": "object",
         "description": "Decisions about columns and tables, as a mapping has them.",
@@ -240,7 +240,7 @@ _CHANGING = {
         **_ANYTHING,
     ),
     "/api/build": _decided(
-        "Build the graph with uploads, without brought files, under decisions",
+        "Build the graph with uploads, without some uploaded before, under decisions",
         "build",
         {"uploads": _TEXTS, "remove": _TEXTS},
         **_EVENTS,
@@ -263,7 +263,7 @@ _CHANGING = {
 
 def document(server: str) -> dict[str, Any]:
     """The document for a server at the given address."""
-    editing = Operation("editing", "/api/editing", "Whether tables may be brought, and which were", "Editing")
+    editing = Operation("editing", "/api/editing", "Whether tables may be uploaded, and which files were", "Editing")
     return {
         "openapi": "3.1.0",
         "info": {

@@ -11,7 +11,7 @@ MEBIBYTE = 1 << 20
 
 
 UPLOADS = "uploads"
-"""The folder in a graph directory with the files that pages brought."""
+"""The folder in a graph directory with the files uploaded through the pages."""
 MOST_HELD = 64 * MEBIBYTE
 """Size of a result that is made whole before it is sent."""
 STREAM_TIMES = 10
@@ -94,7 +94,7 @@ class ServerSettings:
     `token` is the bearer token that writes need, and reads as well where the server is not bound to
     the loopback interface. `services` and `loads` are the IRIs that SERVICE and LOAD may name.
     `hosts` are further names under which the server may be addressed, `origins` the web origins
-    that other pages may call it from (``*`` for all). With `editable`, pages bring tables and decide about
+    that other pages may call it from (``*`` for all). With `editable`, pages take uploads of tables and decide about
     columns; on the loopback interface that needs no token. `folder` is the one the graph is built from.
     """
 

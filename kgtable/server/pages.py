@@ -34,10 +34,10 @@ NAVIGATION = (
     ("ontology", "/ontology", "Ontology"),
     ("query", "/query", "SPARQL"),
 )
-BRING = ("bring", "/bring", "Bring tables")
+UPLOAD = ("upload", "/upload", "Upload")
 """The page of an editable server."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
-    "bring": "Bring tables",
+    "upload": "Upload",
     "table": "Table",
     "document": "Document",
     "resource": "Resource",
@@ -76,7 +76,7 @@ def _template(name: str) -> Template:
 def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool = False) -> bytes:
     """Fill in a page template; `values` must already be escaped. An editable server has a page more."""
     current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
-    linked = (*NAVIGATION, BRING) if editable else NAVIGATION
+    linked = (*NAVIGATION, UPLOAD) if editable else NAVIGATION
     links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
     script = "shell" if name == "problem" else name
     scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
@@ -131,7 +131,7 @@ class Pages:
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
-            *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
+            *([Route("/upload", self.plain, methods=["GET"])] if self._state.settings.editable else []),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),

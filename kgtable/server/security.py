@@ -92,7 +92,7 @@ def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]
 
 
 def may_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the request may bring tables and decide about columns.
+    """Whether the request may upload tables and decide about columns.
 
     Another site's page never may. Else the token is enough, from a browser's cookie too; an editable server
     that only this machine reaches, and has no other writing, asks for none.
@@ -105,14 +105,14 @@ def may_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> bool:
 
 
 def require_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
-    """Raise `Problem` unless the request may bring tables, see `may_edit`."""
+    """Raise `Problem` unless the request may upload tables, see `may_edit`."""
     if not settings.editable:
         raise Problem("forbidden", "This server was not started with --editable.")
     if _from_elsewhere(headers):
         raise Problem("forbidden", "Requests from pages of other sites are not accepted.")
     _require(
         may_edit(settings, headers),
-        "Bringing tables needs the server's token. In a browser, open /?token=… once.",
+        "Uploading needs the server's token. In a browser, open /?token=… once.",
         headers,
     )
 

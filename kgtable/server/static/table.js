@@ -282,7 +282,7 @@ function below(table) {
   const iri = encodeURIComponent(table.iri);
   const reading = h("div");
   return [
-    document.querySelector('a[href="/bring"]') ? h("details", { class: "way", id: "reading", ontoggle: (event) => event.target.open && showReading(reading) }, h("summary", {}, "How this table is read"), h("h2", { class: "only-read" }, "How this table is read"), reading) : null,
+    document.querySelector('a[href="/upload"]') ? h("details", { class: "way", id: "reading", ontoggle: (event) => event.target.open && showReading(reading) }, h("summary", {}, "How this table is read"), h("h2", { class: "only-read" }, "How this table is read"), reading) : null,
     table.notes.length
       ? h("dl", { class: "facts notes" }, table.notes.map(({ mark, text }) => [h("dt", {}, mark), h("dd", { dir: "auto" }, text)]).flat())
       : null,

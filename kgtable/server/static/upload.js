@@ -1,4 +1,4 @@
-// Bringing tables: files are dropped, shown as they were read, corrected, and built into the graph.
+// Uploads: files are dropped, shown as they were read, corrected, and built into the graph.
 
 import { busy, count, failure, fetchJson, fill, h, links } from "./shell.js";
 import { TablePreview } from "./preview.js";
@@ -121,23 +121,23 @@ function done(report, entries) {
     [...report.errors, ...report.messages].map((text) => h("p", { class: "note warn" }, text)),
     report.question ? h("p", { class: "toolbar" }, h("a", { class: "button primary", id: "first-question", href: `/?${new URLSearchParams({ q: report.question })}` }, report.question)) : null));
   find("built").querySelector("h2").focus();
-  brought();
+  uploaded();
 }
 
-async function brought() {
+async function uploaded() {
   const about = await fetchJson("/api/editing");
-  fill(find("brought"), about.brought.length ? [h("h2", {}, "Files that were brought"),
-    h("ul", { class: "brought" }, about.brought.map((name) => h("li", {}, h("span", { dir: "auto" }, name),
+  fill(find("uploaded"), about.uploaded.length ? [h("h2", {}, "Uploaded files"),
+    h("ul", { class: "uploaded" }, about.uploaded.map((name) => h("li", {}, h("span", { dir: "auto" }, name),
       h("button", { type: "button", "aria-label": `Remove ${name} from the graph`, onclick: () => build([name]) }, "Remove"))))] : []);
   return about;
 }
 
-const about = await brought().catch((error) => ({ error }));
+const about = await uploaded().catch((error) => ({ error }));
 if (about.error) fill(find("gate"), failure(about.error));
 else if (!about.allowed) {
-  fill(find("gate"), h("p", { class: "note warn" }, "Bringing tables needs the server's token. Open ", h("code", {}, "/?token=…"), " once, with the token that the server printed."));
+  fill(find("gate"), h("p", { class: "note warn" }, "Uploading needs the server's token. Open ", h("code", {}, "/?token=…"), " once, with the token that the server printed."));
 } else {
-  find("bring").hidden = false;
+  find("upload").hidden = false;
   find("kinds").textContent = `${about.suffixes.join(" ")} · up to ${size(about.most_bytes)} each`;
   find("files").addEventListener("change", () => {
     [...find("files").files].forEach(take);

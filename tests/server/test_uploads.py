@@ -1,4 +1,4 @@
-"""Tables are brought to an editable server: over HTTP and in a browser, previewed, corrected, built, removed."""
+"""Tables are uploaded to an editable server: over HTTP and in a browser, previewed, corrected, built, removed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 import kgtable
 from kgtable.building.catalogue import Catalogue
@@ -36,7 +37,7 @@ browsed = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bring")
+    folder = tmp_path_factory.mktemp("upload")
     (folder / "tables" / "deep").mkdir(parents=True)
     (folder / "tables" / "ports.csv").write_text("Port,Depth in m\nHalden,12\n", encoding="utf-8")
     (folder / "tables" / "deep" / "piers.csv").write_text("Pier,Length in m\nEast,80\n", encoding="utf-8")
@@ -109,7 +110,7 @@ def test_a_file_is_previewed_corrected_built_and_removed(editable: Running, fold
     assert changed["tables"][0]["columns"][1]["units"][0]["name"] == "KiloM"
     assert built(editable, {"decisions": changes["decisions"]})["changed"] == ["ferries"]
 
-    assert editable.client.get("/api/editing").json()["brought"] == ["ferries.csv"]
+    assert editable.client.get("/api/editing").json()["uploaded"] == ["ferries.csv"]
     assert built(editable, {"remove": ["ferries.csv"]})["removed"] == ["ferries"]
     assert tables(editable) == {"piers", "ports"}
     assert not (folder / "graph" / "uploads" / "ferries.csv").exists()
@@ -143,10 +144,10 @@ def test_only_who_may_brings_tables(editable: Running, exploring: Running, folde
     for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
         assert upload(editable, "a.csv", FERRIES, **headers).status_code == 403
     assert upload(exploring, "a.csv", FERRIES).status_code == 403
-    assert exploring.client.get("/bring").status_code == 404
+    assert exploring.client.get("/upload").status_code == 404
     assert exploring.client.get("/api/editing").json()["allowed"] is False
-    assert "/bring" in editable.client.get("/tables/ports", headers={"accept": "text/html"}).text
-    assert "/bring" not in exploring.client.get("/ontology", headers={"accept": "text/html"}).text
+    assert "/upload" in editable.client.get("/tables/ports", headers={"accept": "text/html"}).text
+    assert "/upload" not in exploring.client.get("/ontology", headers={"accept": "text/html"}).text
 
 
 def test_a_writable_server_asks_for_its_token() -> None:
@@ -213,7 +214,7 @@ def test_what_a_killed_server_left_waits_at_the_next_start(folder: Path, tmp_pat
     with running(settings, source) as server:
         found = waiting(server)
         assert set(found) == {"kept.csv", "killed.csv"}
-        assert server.client.get("/api/editing").json()["brought"] == ["first.csv"]
+        assert server.client.get("/api/editing").json()["uploaded"] == ["first.csv"]
         assert len(list((uploads / ".waiting").iterdir())) == 2
         assert built(server, {"uploads": [found["killed.csv"]]})["added"] == ["killed"]
         assert server.client.delete(f"/api/uploads/{found['kept.csv']}").status_code == 204
@@ -280,11 +281,11 @@ def test_tables_are_dropped_corrected_and_asked_about(editable: Running, tmp_pat
 
     def shot(name: str) -> None:
         if folder:
-            browser.driver.save_screenshot(str(Path(folder) / f"bring-{name}.png"))
+            browser.driver.save_screenshot(str(Path(folder) / f"upload-{name}.png"))
 
     try:
-        browser.open("/bring")
-        assert any(link.text == "Bring tables" for link in browser.all("nav a"))
+        browser.open("/upload")
+        assert any(link.text == "Upload" for link in browser.all("nav a"))
         browser.find("#kinds")
         browser.wait(lambda: "csv" in browser.find("#kinds").text)
         shot("empty")
@@ -307,7 +308,7 @@ def test_tables_are_dropped_corrected_and_asked_about(editable: Running, tmp_pat
         assert browser.complaints() == []
         browser.find('[aria-label="Remove costs.csv from the graph"]').click()
         browser.wait(lambda: "Removed: costs" in browser.find("#built").text)
-        browser.wait(lambda: not browser.all("#brought li"))
+        browser.wait(lambda: not browser.all("#uploaded li"))
     finally:
         browser.close()
 
@@ -333,6 +334,52 @@ def test_how_a_table_is_read_is_seen_and_changed_on_its_page(editable: Running) 
         browser.wait(lambda: browser.all("#mapped"))
         browser.open("/tables/ports")
         browser.wait(lambda: "Harbours" in browser.find("#heading").text)
+        assert browser.complaints() == []
+    finally:
+        browser.close()
+
+
+@pytest.mark.browser
+@browsed
+def test_a_newcomer_uploads_asks_looks_and_corrects(editable: Running, tmp_path: Path) -> None:
+    path = tmp_path / "budget.csv"
+    lines = [f"{club},{spent},{spent + 7}" for club, spent in (("Rowing", 410), ("Chess", 52), ("Judo", 133))]
+    path.write_text("\n".join(["Spending of the clubs,,", "Club,2023,2024", *lines]), encoding="utf-8")
+    browser = Browser(editable.url)
+
+    def asked(question: str, answer: str) -> None:
+        field = browser.find("#question")
+        field.clear()
+        field.send_keys(question, Keys.ENTER)
+        browser.wait(lambda: answer in browser.find("#answer-text").text)
+
+    try:
+        browser.open("/")
+        next(link for link in browser.all("nav a") if link.text == "Upload").click()
+        browser.find("#files").send_keys(str(path))
+        browser.find('[data-table="budget"] table.list')
+        browser.find("#build").click()
+        browser.find("#first-question").click()
+        browser.wait(lambda: browser.all("#answer-text"))
+        asked("What did Chess spend in 2024?", "59")
+        browser.find('.lit[data-cite="1"]').click()
+        assert "C4" in browser.find("#cell h2").text
+        browser.driver.back()
+        asked("Which club spent the most in 2023?", "Rowing")
+        assert browser.find(".chart a").get_attribute("download") == "chart.svg"
+        for summary in browser.all("#way summary"):
+            summary.click()
+        assert "SELECT" in browser.find("#way pre.code").text
+
+        browser.open("/tables/budget")
+        browser.find("#reading summary").click()
+        for year in ("2023", "2024"):
+            browser.find(f'#reading [aria-label="Unit of {year}"]').send_keys("USD")
+        browser.wait(lambda: "US dollars" in browser.find("#reading table.list").text)
+        browser.find("#decide").click()
+        browser.wait(lambda: browser.all("#mapped"))
+        browser.open("/")
+        asked("What did Chess spend in 2024?", "$59")
         assert browser.complaints() == []
     finally:
         browser.close()
