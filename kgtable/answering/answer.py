@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from kgtable.answering.charts import Chart, ChartPoint, chart_of
+from kgtable.answering.charts import Chart, ChartPoint, chart_of, image_of
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
 from kgtable.answering.headlines import headline_and_exact
@@ -258,7 +258,7 @@ class Answer:
         return as_markdown(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        return as_html(self) + image_of(self.plot())
 
 
 WEAK = 0.25

@@ -6,8 +6,10 @@ answer names is marked. Texts of tables stand in the data alone, never in an exp
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -80,6 +82,18 @@ class Chart:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {_MIME: dict(self.spec), "text/plain": f"Chart({self.spec['description']!r})"}
+
+
+def image_of(chart: Chart | None) -> str:
+    """A chart as an HTML image that holds its data; empty without one, or without the packages that draw."""
+    try:
+        svg = "" if chart is None else chart.to_svg()
+    except MissingExtraError:
+        svg = ""
+    if chart is None or not svg:
+        return ""
+    words = html.escape(str(chart.spec["description"]))
+    return f'<p><img alt="{words}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"></p>'
 
 
 def _converter() -> Any:

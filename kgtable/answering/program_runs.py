@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
-from kgtable.answering.charts import Chart, chart_of_columns
+from kgtable.answering.charts import Chart, chart_of_columns, image_of
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import citations_of, relations_of
 from kgtable.errors import EvaluationError, UsageError
@@ -173,7 +173,7 @@ class ProgramRun:
         )
         more = f"<p>{html.escape(self._more())}</p>" if self._more() else ""
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}{more}<p>= {html.escape(self.calculation)}</p>"
+        return f"{table}{more}<p>= {html.escape(self.calculation)}</p>{image_of(self.plot())}"
 
     def _shown(self) -> Iterator[str]:
         """The values as lines: one value alone, or rows under the names of their columns."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
@@ -185,6 +185,17 @@ class BuildReport:
     messages: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     annotation: AnnotationReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The changes, the seconds of each stage, the messages and the report over the graph."""
+        changed = {name: list(getattr(self.changes, name)) for name in ("added", "changed", "removed")}
+        return {
+            **changed,
+            "unchanged": self.changes.unchanged,
+            "seconds": {stage: round(taken, 3) for stage, taken in self.seconds.items()},
+            "messages": list(self.messages),
+            "report": self.conversion.to_json(),
+        }
 
 
 def build_graph(

@@ -16,6 +16,7 @@ from kgtable.cli.common import (
     Command,
     complete_methods,
     draw,
+    json_option,
     kg_option,
     lines_of,
     method_option,
@@ -66,6 +67,7 @@ NOTHING_FOUND = 1
     "--explain", is_flag=True, help="Show labels, expansion, candidates and scores, with the time of each step."
 )
 @click.option("-f", "--format", type=click.Choice(FORMATS), help="[default: table; with --questions jsonl]")
+@json_option
 @click.option("-o", "--output", default="-", help="The file to write; - for standard output.")
 def retrieve(
     question: str | None,
@@ -481,6 +483,7 @@ ROW_FORMATS = ("table", "json", "csv", "tsv")
 @click.option(
     "-f", "--format", type=click.Choice(ROW_FORMATS), default="table", show_default=True, help="Form of the rows."
 )
+@json_option
 @click.option("--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table.")
 @table_option
 def sql(query: str | None, file: IO[str] | None, kg: Path, format: str, schema: bool, table: str | None) -> None:

@@ -185,6 +185,7 @@ class ProgressLine:
         self.close()
 
 
+json_option = click.option("--json", "format", flag_value="json", help="The same as --format json.")
 plot_option = click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the numbers found to this file: .svg, .png or .json."
 )

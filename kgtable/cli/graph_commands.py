@@ -26,6 +26,7 @@ from kgtable.cli.common import (
     draw,
     encoding_option,
     file_seconds_option,
+    json_option,
     kg_option,
     mapping_option,
     note,
@@ -105,9 +106,16 @@ def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Pa
 @encoding_option
 @click.option("--model", help="Language model that is asked what is undecided about the tables.")
 @click.option("--dry-run", is_flag=True, help="Ask the model nothing, and tell what asking would take.")
+@click.option("--json", "as_json", is_flag=True, help="Print what changed as one JSON object.")
 @report_option
 def build(
-    paths: tuple[Path, ...], kg: Path, model: str | None, dry_run: bool, report: Path | None, **options: Any
+    paths: tuple[Path, ...],
+    kg: Path,
+    model: str | None,
+    dry_run: bool,
+    as_json: bool,
+    report: Path | None,
+    **options: Any,
 ) -> None:
     """Build a graph from tables, or bring it up to date.
 
@@ -126,6 +134,8 @@ def build(
     ):
         built = graph.built
     assert built is not None
+    if as_json:
+        say(json.dumps(built.to_json(), ensure_ascii=False))
     changes = built.changes
     note(
         f"{kg}: {len(changes.added):,} table{'s' * (len(changes.added) != 1)} added, {len(changes.changed):,} changed, "
@@ -173,6 +183,7 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
 @kg_option
 @click.option("-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]")
+@json_option
 @defuse_option
 @plot_option
 def sparql(

@@ -138,6 +138,21 @@ def test_a_mistake_is_told_in_one_line_with_its_place(arguments: list[str], says
     assert says in line
 
 
+@pytest.mark.parametrize("command", [("sparql", "ASK {}"), ("sql", "SELECT 1 AS one")])
+def test_json_is_short_for_the_format(command: tuple[str, ...], place: Path) -> None:
+    found = run(*command, "--kg", str(place), "--json").stdout
+    assert json.loads(found) is not None
+    assert found == run(*command, "--kg", str(place), "-f", "json").stdout
+
+
+def test_a_build_tells_what_changed_as_json(tmp_path: Path) -> None:
+    (tmp_path / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\n", encoding="utf-8")
+    made = ("build", str(tmp_path / "moons.csv"), "--kg", str(tmp_path / "kg"), "--embedding", "none", "--json")
+    first, again = json.loads(run(*made).stdout), json.loads(run(*made).stdout)
+    assert (first["added"], first["report"]["tables"][0]["cells"]) == (["moons"], 2)
+    assert (again["added"], again["unchanged"], again["seconds"]) == ([], 1, {})
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_its_completion(shell: str) -> None:
     assert f"_KGTABLE_COMPLETE={shell}_complete" in run("completion", shell).stdout

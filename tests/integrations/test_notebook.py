@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,3 +55,6 @@ def test_what_a_graph_gives_shows_itself_escaped(tmp_path: Path) -> None:
             assert page.startswith("<"), type(value).__name__
         assert "&lt;script&gt;" in graph.tables["evil"]._repr_html_()
         assert "&lt;script&gt;" in run._repr_html_()
+        for value in (answer, graph.run({"op": "limit", "count": 2, "source": "evil"})):
+            (drawn,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', value._repr_html_())
+            assert b64decode(drawn).startswith(b"<svg")

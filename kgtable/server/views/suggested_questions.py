@@ -148,7 +148,7 @@ class TableQuestions:
         if self.labels:
             yield _look_up(name, self.labels[len(self.labels) // 2][1])
         subject = _lowered(self.title)
-        plural = subject.endswith("s") and _WORDS.fullmatch(subject) is not None
+        plural = is_plural(subject) and _WORDS.fullmatch(subject) is not None
         if plural and not is_temporal([name]) and fact.meaning and fact.meaning.kind in self.added:
             yield f"What is the total {name} of the {subject}?"
         if plural:
