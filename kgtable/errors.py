@@ -45,10 +45,10 @@ class ConfigError(KgtableError):
 class MissingExtraError(KgtableError):
     """A feature whose optional packages are not installed."""
 
-    def __init__(self, feature: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str, *, hint: str = "") -> None:
         super().__init__(
             f"{feature} needs packages that are not installed.",
-            hint=f"Install them with: pip install 'kgtable[{extra}]'",
+            hint=hint or f"Install them with: pip install 'kgtable[{extra}]'",
         )
 
 

