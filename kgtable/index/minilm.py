@@ -63,7 +63,9 @@ class MiniLM:
             if checksum != SHA256:
                 loaded.embed(["a"])
         except Exception as error:
-            raise EmbeddingError("The embedding model is not an export of all-MiniLM-L6-v2.") from error
+            raise EmbeddingError(
+                "The embedding model is not an export of all-MiniLM-L6-v2.", hint="Name another by KGTABLE_MINILM."
+            ) from error
         return loaded
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

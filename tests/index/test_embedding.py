@@ -70,8 +70,14 @@ def test_the_model_comes_from_where_a_variable_says(
         ("{folder}/other.onnx", r"is not the embedding model that was expected\. For another .*#sha256="),
         ("{url}other.onnx#sha256=" + "0" * 64, r"other\.onnx is not the .* correct the checksum"),
         ("{folder}/absent", "absent cannot be read"),
-        ("{url}absent.onnx", "could not be fetched .*404"),
+        ("http://user:secret@{host}/absent.onnx?key=secret", r"^(?!.*secret).*is not at http://127.*status 404"),
         ("http://example.invalid/model.onnx", "Use an https address"),
+        ("{url}away/", r"not fetched from http://127\.0\.0\.2\. Use an https"),
+        ("https://127.0.0.1:1/model.onnx", "could not be fetched .*ConnectError"),
+        ("ftp://example.org/model.onnx", "not fetched by ftp. .* takes a folder"),
+        ("{folder}/other.onnx#sha256=abc", "not a SHA-256"),
+        ("~nobody-of-that-name/model.onnx", "names no file or address"),
+        ("https://[::1/model.onnx", "names no file or address"),
         ("{folder}/other.onnx#sha256={other}", "is not an export of all-MiniLM-L6-v2"),
     ],
 )
@@ -82,7 +88,9 @@ def test_a_file_that_is_not_the_model_is_refused(
     monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
     other = hashlib.sha256(b"another model").hexdigest()
     with served(tmp_path) as (url, _):
-        monkeypatch.setenv("KGTABLE_MINILM", named.format(folder=tmp_path, url=url, other=other))
+        monkeypatch.setenv(
+            "KGTABLE_MINILM", named.format(folder=tmp_path, url=url, host=url.split("/")[2], other=other)
+        )
         with pytest.raises(EmbeddingError, match=says):
             MiniLM.load()
     assert not list((tmp_path / "cache").rglob("*.onnx"))
@@ -101,6 +109,13 @@ def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
     asked: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not self.path.startswith("/away"):
+                return super().do_GET()
+            self.send_response(302)
+            self.send_header("location", f"http://127.0.0.2:{self.server.server_address[1]}/other.onnx")
+            return self.end_headers()
+
         def log_request(self, code: object = "-", size: object = "-") -> None:
             asked.append(self.path)
 

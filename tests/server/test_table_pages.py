@@ -105,7 +105,9 @@ def test_the_formats_hold_the_whole_table(server: Running) -> None:
 
 def test_facets_count_rows_and_conditions_narrow_them(server: Running) -> None:
     get = server.client.get
-    (side,) = get("/api/facets", params={"table": "long"}).json()["facets"]
+    known = get("/api/facets", params={"table": "long"}).json()
+    (side,), (spread,) = known["facets"], known["spreads"]
+    assert (spread["column"], spread["low"], spread["high"], sum(spread["counts"])) == (1, "0", "999", LONG_ROWS)
     assert (side["title"], side["values"]) == (
         "Side",
         [{"value": "north", "rows": 800}, {"value": "south", "rows": 400}],
@@ -228,6 +230,7 @@ def test_a_facet_narrows_the_rows_and_stands_in_the_address(browser: Browser) ->
     browser.find('[data-facet="2 south"]').click()
     browser.wait(lambda: browser.find("#place").text.startswith(f"400 of {LONG_ROWS + 1:,} rows"))
     assert set(texts(browser, 'td[data-cell$=",2"]')) == {"south"}
+    browser.wait(lambda: texts(browser, '[data-column="1"] .spread title') == ["400 numbers from 0 to 999"])
     browser.wait(lambda: browser.all('[data-facet="2 south"][aria-pressed="true"]'))
     browser.open(browser.driver.current_url.removeprefix(browser.url))
     browser.wait(lambda: browser.find("#place").text.startswith("400 of "))

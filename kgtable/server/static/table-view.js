@@ -124,9 +124,12 @@ export function inferredName({ name, confidence, basis }) {
 
 /** One row of the table as an element. */
 export function rowView(row, { table, layout, lit, cites, find, numeric }) {
+  const spans = spansOf(row, layout);
   const cells = layout.map((part) => {
     if (part.gap) return h("td", { class: "gap" });
     const column = part.index;
+    const span = spans.get(column) ?? 1;
+    if (!span) return null;
     const text = row.cells[part.place] ?? "";
     const position = `${row.index},${column}`;
     const isLabel = column === table.label_column;
@@ -134,6 +137,7 @@ export function rowView(row, { table, layout, lit, cites, find, numeric }) {
     const classes = ["cell"];
     if (isLabel) classes.push("label");
     else if ((NUMBER.test(text) && text.length < 40) || (numeric.has(column) && MISSING.test(text))) classes.push("number");
+    else if (row.kind === "header" && numeric.has(column)) classes.push("end");
     if (isLabel && row.depth) classes.push(`indent-${Math.min(row.depth, 3)}`);
     if (UNBROKEN.test(text)) classes.push("unbroken");
     if (isLit) classes.push("lit");
@@ -145,7 +149,8 @@ export function rowView(row, { table, layout, lit, cites, find, numeric }) {
       name,
       {
         class: classes.join(" "),
-        scope: name === "th" ? (header ? "col" : "row") : null,
+        scope: name === "th" ? (header ? (span > 1 ? "colgroup" : "col") : "row") : null,
+        colspan: span > 1 ? span : null,
         dir: "auto",
         tabindex: "-1",
         "data-cell": position,
@@ -157,6 +162,29 @@ export function rowView(row, { table, layout, lit, cites, find, numeric }) {
   });
   return h("tr", { class: row.kind, "aria-rowindex": row.index + 1 }, h("th", { class: "ruler", scope: "row" }, row.index + 1), cells);
 }
+
+/**
+ * How many columns the cells of a row span, by column, 0 for those that one before them covers: a header's text covers
+ * the blank cells of columns that it is a header of, the text of a title or note all that are blank behind it.
+ */
+function spansOf(row, layout) {
+  const found = new Map();
+  if (!["header", "title", "footnote"].includes(row.kind)) return found;
+  let first = null;
+  let said = "";
+  for (const part of layout) {
+    const text = part.gap ? "" : squeezed(row.cells[part.place] ?? "");
+    if (part.gap) first = null;
+    else if (text) [first, said] = [part, text];
+    else if (first && (row.kind !== "header" || part.path?.some((header) => squeezed(header) === said))) {
+      found.set(first.index, (found.get(first.index) ?? 1) + 1);
+      found.set(part.index, 0);
+    } else first = null;
+  }
+  return found;
+}
+
+const squeezed = (text) => text.trim().replace(/\s+/g, " ");
 
 /** A cell's text; the dash of a list stays beside its first word, and a label's indent is left to the style. */
 function shown(text, isLabel) {
@@ -213,7 +241,7 @@ function listen(view, onCell) {
 
 function neighbour(cell, key, leftward) {
   const line = cell.parentElement;
-  const place = [...line.children].indexOf(cell);
+  const columnOf = (one) => Number(one.dataset.cell.split(",")[1]);
   const along = (direction) => {
     let next = cell;
     do next = next[direction];
@@ -224,7 +252,8 @@ function neighbour(cell, key, leftward) {
     let row = line;
     do row = row[direction] ?? row.parentElement[direction]?.[edge];
     while (row && !row.querySelector("[data-cell]"));
-    return row?.children[place];
+    const cells = [...(row?.querySelectorAll("[data-cell]") ?? [])];
+    return cells.findLast((one) => columnOf(one) <= columnOf(cell)) ?? cells[0];
   };
   const inLine = [...line.querySelectorAll("[data-cell]")];
   const [right, left] = leftward ? ["previousElementSibling", "nextElementSibling"] : ["nextElementSibling", "previousElementSibling"];

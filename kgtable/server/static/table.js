@@ -187,8 +187,11 @@ async function showFacets() {
   const search = new URLSearchParams({ table: id });
   for (const [name, value] of Object.entries(narrowed())) if (value) search.set(name, value);
   const mine = turn;
-  const known = await fetchJson(`/api/facets?${search}`).catch(() => ({ facets: [] }));
+  const known = await fetchJson(`/api/facets?${search}`).catch(() => ({ facets: [], spreads: [] }));
   if (mine !== turn) return;
+  known.spreads.forEach(showSpread);
+  const sheet = holder.querySelector("table.sheet");
+  sheet?.style.setProperty("--head", `${sheet.tHead.offsetHeight}px`);
   const focused = facets.contains(document.activeElement) ? document.activeElement.dataset.facet : null;
   fill(facets, known.facets.map((facet) => h("div", { class: "facet", role: "group", "aria-label": facet.title },
     h("span", { class: "quiet", dir: "auto" }, facet.title),
@@ -198,6 +201,29 @@ async function showFacets() {
     }),
     facet.more ? h("small", { class: "quiet" }, `and ${count(facet.more)} more`) : null)));
   if (focused) [...facets.querySelectorAll("button")].find((button) => button.dataset.facet === focused)?.focus();
+}
+
+/** A picture of how the numbers of a column lie, in its ruler. */
+function showSpread({ column, low, high, rows, counts }) {
+  const place = holder.querySelector(`thead [data-column="${column}"]`);
+  if (!place) return;
+  place.querySelector(".spread")?.remove();
+  const most = Math.max(...counts);
+  const bars = counts.map((number, at) => number ? `M${at * 6} 16v-${Math.max(1, (15 * number) / most).toFixed(1)}h5V16z` : "").join("");
+  place.append(picture(bars, 6 * counts.length, `${count(rows)} numbers from ${low} to ${high}`));
+}
+
+function picture(path, width, words) {
+  const make = (name, attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  };
+  const image = make("svg", { class: "spread", viewBox: `0 0 ${width} 16`, role: "img", "aria-label": words, preserveAspectRatio: "none" });
+  const title = make("title", {});
+  title.textContent = words;
+  image.append(title, make("path", { d: path }));
+  return image;
 }
 
 function narrow(column, value) {

@@ -5,12 +5,14 @@ A condition is a column with one of its values, or for times that differ a lot w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kgtable.index.postings import BoolArray, IntArray
 from kgtable.index.substring import folded
@@ -26,6 +28,12 @@ FACETED = (Role.CATEGORY, Role.FLAG, Role.TIME)
 MOST_FACETS = 6
 MOST_SHOWN = 10
 """Values of a facet, the most frequent ones, or the last years."""
+MOST_SPREADS = 12
+BARS = 12
+FEWEST_NUMBERS = 8
+GREATEST = Decimal("1e300")
+LONGEST = 50_000
+"""Rows of a table beyond which the numbers of its columns are not read for a picture."""
 MOST_DIFFERENT = 200
 """Different values beyond which a column is not a facet; of times those within a year count as one."""
 
@@ -41,14 +49,15 @@ class FacetColumn:
 def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The facets of a table, each counted among the rows that hold the text `find` and fulfil the other conditions.
 
-    There are none where the index of the graph is not there, or older than its statements. Raises
-    `GraphNotFoundError` where there is no such table.
+    With them come the `spreads` of its measures: how many numbers of the rows that are left lie in each twelfth between
+    the least and the greatest of all, or are each of a few whole numbers. There are none where the index of the graph
+    is not there, or older than its statements. Raises `GraphNotFoundError` where there is no such table.
     """
     id, where = job["id"], conditions(job)
     frame = graph.reader.frame(id)
     columns = columns_of(graph, id)
     if not isinstance(columns, IndexedColumns):
-        return {"facets": []}
+        return {"facets": [], "spreads": []}
     shown = members(graph, id)
     if job["find"]:
         shown = shown & _mask(list(columns.holding(job["find"])), len(shown))
@@ -73,7 +82,37 @@ def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             "values": [{"value": value, "rows": count} for value, count in values[:MOST_SHOWN]],
             "more": max(len(values) - MOST_SHOWN, 0),
         })  # fmt: skip
-    return {"facets": found}
+    return {"facets": found, "spreads": list(_spreads(graph, id, shown & fulfilling(graph, id, where)))}
+
+
+def _spreads(graph: KnowledgeGraph, id: str, shown: BoolArray) -> Iterator[dict[str, Any]]:
+    if len(shown) > LONGEST:
+        return
+    columns = graph.reader.frame(id).table.columns
+    measures = [one for one in columns if one.meaning is not None and one.meaning.role is Role.MEASURE]
+    held = members(graph, id)
+    for column in measures[:MOST_SPREADS]:
+        numbers = column_numbers(graph, id, column.index)
+        own = numbers[held & np.isfinite(numbers)]
+        left = numbers[shown & np.isfinite(numbers)]
+        if len(own) < FEWEST_NUMBERS or own.min() == own.max() or not len(left):
+            continue
+        low, high, bars = own.min(), own.max(), BARS
+        if high - low < BARS and not np.mod(own, 1).any():
+            low, high, bars = low - 0.5, high + 0.5, int(high - low) + 1
+        counts = np.histogram(left, bins=bars, range=(low, high))[0].tolist()
+        ends = {"low": f"{left.min():.12g}", "high": f"{left.max():.12g}"}
+        yield {"column": column.index, **ends, "rows": len(left), "counts": counts}
+
+
+@lru_cache(maxsize=32)
+def column_numbers(graph: KnowledgeGraph, id: str, column: int) -> npt.NDArray[np.float64]:
+    """For each row of a table the number in a column, with unit and scale applied; NaN where there is none."""
+    numbers = np.full(graph.catalogue.tables[id].rows, np.nan)
+    for row, (kind, number, _) in columns_of(graph, id).keys(column).items():
+        if kind == 0 and abs(number) < GREATEST:
+            numbers[row] = float(number)
+    return numbers
 
 
 def conditions(job: Head) -> Conditions:
@@ -130,3 +169,4 @@ def _mask(rows: Sequence[int], size: int) -> BoolArray:
 def forget_facets() -> None:
     """Drop the caches of a graph that is closed."""
     facet_column.cache_clear()
+    column_numbers.cache_clear()

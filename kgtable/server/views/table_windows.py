@@ -206,6 +206,7 @@ def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index
     return {
         "index": index,
         "title": frame.table.columns[index].name,
+        "path": list(frame.table.columns[index].path),
         "inferred": _inferred(graph, record.id, index, least=least),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
