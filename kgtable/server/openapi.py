@@ -91,6 +91,7 @@ SCHEMAS: dict[str, Any] = {
         "text iri row_iri table row# column# value? unit? unit_from scale? scale_from header label groups*",
         triples=_array(_object("predicate", object=_ref("Term"))),
     ),
+    "Documents": _object("total#", documents=_array(_object("id title file pages#? paragraphs# passages#"))),
     "Document": _object(
         "id iri title file pages#? total# first# headings*",
         paragraphs=_array(_object("number# page#? level# offset# length# text")),

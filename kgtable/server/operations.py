@@ -244,6 +244,7 @@ READING = (
         ),
         (404,),
     ),
+    Operation("documents", "/api/documents", "The documents, searched in titles and files", "Documents", _PAGE),
     Operation(
         "document",
         "/api/documents/{id}",

@@ -40,6 +40,7 @@ _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "upload": "Upload",
     "table": "Table",
     "document": "Document",
+    "documents": "Documents",
     "resource": "Resource",
     "problem": "Problem",
 }
@@ -75,7 +76,7 @@ def _template(name: str) -> Template:
 
 def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool = False) -> bytes:
     """Fill in a page template; `values` must already be escaped. An editable server has a page more."""
-    current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
+    current = {"table": "tables", "document": "tables", "documents": "tables", "resource": "graph"}.get(name, name)
     linked = (*NAVIGATION, UPLOAD) if editable else NAVIGATION
     links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
     script = "shell" if name == "problem" else name
@@ -127,6 +128,7 @@ class Pages:
             Route("/", self.ask, methods=["GET"]),
             Route("/tables", self.plain, methods=["GET"]),
             Route("/tables/{id:path}", self.table, methods=["GET"]),
+            Route("/documents", self.plain, methods=["GET"]),
             Route("/documents/{id:path}", self.document, methods=["GET"]),
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),

@@ -65,6 +65,15 @@ def test_a_cited_passage_leads_to_its_words_in_the_document(reports: Running) ->
     assert reports.client.get("/documents/shops").status_code == 200
 
 
+def test_documents_are_listed_and_searched(reports: Running) -> None:
+    everything = get(reports, "/api/documents")
+    assert [(one["id"], one["file"]) for one in everything["documents"]] == [("long", "long.md"), ("shops", "shops.md")]
+    assert everything["documents"][1]["paragraphs"] > 60
+    assert [one["title"] for one in get(reports, "/api/documents?q=BAKER+shops")["documents"]] == ["Bakeries"]
+    assert get(reports, "/api/documents?offset=1&limit=1")["total"] == 2
+    assert get(reports, "/api/documents?q=nowhere") == {"total": 0, "documents": []}
+
+
 def test_an_unknown_document_and_a_wrong_place_are_told(reports: Running) -> None:
     for path in ("/api/documents/none", "/documents/none", "/documents/"):
         assert reports.client.get(path, headers={"accept": "text/html"}).status_code == 404
@@ -87,6 +96,21 @@ def browser(reports: Running) -> Iterator[Browser]:
     browser = Browser(reports.url)
     yield browser
     browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_the_list_of_tables_leads_to_that_of_documents(browser: Browser, width: int, dark: bool) -> None:
+    with browser.fitting("documents", width, dark=dark):
+        browser.open("/tables")
+        browser.wait(lambda: browser.find("#documents a").text == "2 documents")
+        browser.find("#documents a").click()
+        browser.wait(lambda: len(browser.all("table.list tbody tr")) == 2)
+        assert violations(browser) == []
+        browser.find("#search").send_keys("shops")
+        browser.wait(lambda: [link.text for link in browser.all("table.list a")] == ["Bakeries"])
+        browser.find("table.list a").click()
+        assert browser.find("article h2").text == "Bakeries"
 
 
 @pytest.mark.browser

@@ -9,9 +9,11 @@ import pyoxigraph as ox
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.table_decoder import text_of
+from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.resources import read_shipped
 from kgtable.server.views.answer_card import named_tables
+from kgtable.server.views.table_list import spaced
 from kgtable.server.views.table_windows import ask
 from kgtable.server.workers.messages import Head, Tell
 
@@ -21,6 +23,31 @@ BEFORE_WORDS = 4_000
 """Of a longer paragraph, the characters shown before the wanted words."""
 MOST_TABLES = 24
 """Tables named beside a window."""
+
+
+def documents(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """A page of the documents whose title and file hold all the words, in the order of their files."""
+    words = [folded(word) for word in job["q"].split()]
+    found = [
+        record
+        for record in graph.catalogue.documents.values()
+        if all(word in folded(f"{record.title} {record.path}") for word in words)
+    ]
+    shown = found[job["offset"] : job["offset"] + job["limit"]]
+    return {
+        "total": len(found),
+        "documents": [
+            {
+                "id": record.id,
+                "title": _title(record.title, record.path),
+                "file": record.path,
+                "pages": record.pages,
+                "paragraphs": record.paragraphs,
+                "passages": record.passages,
+            }
+            for record in shown
+        ],
+    }
 
 
 def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -63,7 +90,7 @@ def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     return {
         "id": job["id"],
         "iri": iri,
-        "title": text_of(about[0]["title"])[:500],
+        "title": _title(text_of(about[0]["title"]), text_of(about[0]["file"])),
         "file": text_of(about[0]["file"]),
         "pages": _integer(about[0]["pages"]),
         "total": total,
@@ -72,6 +99,12 @@ def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "paragraphs": [paragraphs[number] for number in sorted(paragraphs)],
         "tables": named_tables(list(tables)[:MOST_TABLES], graph),
     }
+
+
+def _title(title: str, file: str) -> str:
+    """What a document is called: its title, or its file's name as words."""
+    stem = file.rpartition("/")[2].rpartition(".")[0] or file
+    return title.strip()[:500] or spaced(stem) or file
 
 
 def _above(headings: list[tuple[int, int | None, str]], first: int) -> list[str]:

@@ -116,6 +116,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "exists": table_windows.exists,
     "cell": table_windows.cell,
     "document": document_windows.document,
+    "documents": document_windows.documents,
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,

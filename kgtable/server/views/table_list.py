@@ -74,11 +74,11 @@ def _texts(record: TableRecord, table: Table) -> list[str]:
     named = record.title if record.title != record.id else ""
     sheet = ""
     if record.sheet and named in ("", record.sheet) and len(record.sheet) <= SHORT_SHEET:
-        sheet = f"{_spaced(stem) or stem} – {record.sheet}"
-    return [sheet, named, context.caption, *above, *reversed(context.heading), _spaced(stem), *around]
+        sheet = f"{spaced(stem) or stem} – {record.sheet}"
+    return [sheet, named, context.caption, *above, *reversed(context.heading), spaced(stem), *around]
 
 
-def _spaced(stem: str) -> str:
+def spaced(stem: str) -> str:
     """A file's name as words: ``bakery-orders`` is "Bakery orders"."""
     if _OPAQUE.fullmatch(stem):
         return ""
