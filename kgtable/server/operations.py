@@ -244,6 +244,18 @@ READING = (
         ),
         (404,),
     ),
+    Operation(
+        "row-chart",
+        "/api/row-chart",
+        "The numbers of a row over the periods of its columns, as the page draws them beside a cell",
+        "Chart",
+        (
+            _needed("table", "The table's id.", "id", minLength=1),
+            _whole("row", "The row, from 0.", 0, MOST_ROWS, required=True),
+            _whole("column", "The column of the cell, from 0.", 0, MOST_COLUMNS, required=True),
+        ),
+        (404,),
+    ),
     Operation("documents", "/api/documents", "The documents, searched in titles and files", "Documents", _PAGE),
     Operation(
         "document",

@@ -101,6 +101,14 @@ def test_a_cell_says_value_unit_scale_and_where_from(exploring: Running) -> None
     assert {"in2024", "hasUnit", "numericValue"} <= predicates
 
 
+def test_a_row_over_years_is_drawn_beside_its_cells(exploring: Running) -> None:
+    drawn = get(exploring, "row-chart", table="norrvik-income-statement", row=5, column=2)["chart"]
+    assert drawn["description"] == "Total revenue: 3 numbers over time"
+    assert drawn["svg"].startswith("<svg")
+    for table, row, column in (("norrvik-income-statement", 5, 0), ("planets", 2, 1), ("halden-segments", 2, 1)):
+        assert get(exploring, "row-chart", table=table, row=row, column=column) == {"chart": None}
+
+
 def test_a_cell_of_text_and_an_empty_cell(exploring: Running) -> None:
     date = get(exploring, "cells", table="tide-gauge", row=2, column=0)
     assert date["datatype"].endswith("#date")

@@ -1,5 +1,6 @@
 // What is known of one cell: text, value, unit, scale and where they came from, IRI and triples.
 
+import { chartView } from "./chart-view.js";
 import { fetchJson, fill, grouped, h, links, localName, reference, showIn } from "./shell.js";
 
 /** Fills the panel with a cell. `close` is called when the reader is done with it. */
@@ -10,6 +11,8 @@ export async function showCell(panel, table, row, column, close) {
   const button = h("button", { class: "plain close", type: "button", "aria-label": "Close", onclick: close }, "✕");
   fill(panel, button, h("h2", { tabindex: "-1" }, `Cell ${reference(row, column)}`), content);
   await showIn(content, "Reading the cell…", async () => cellFacts(await fetchJson(`/api/cells?${search}`)));
+  const { chart } = await fetchJson(`/api/row-chart?${search}`).catch(() => ({ chart: null }));
+  if (chart && content.isConnected) content.querySelector(".facts")?.after(chartView(chart));
 }
 
 const SOURCES = {

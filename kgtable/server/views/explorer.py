@@ -115,6 +115,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "whole": table_windows.whole,
     "exists": table_windows.exists,
     "cell": table_windows.cell,
+    "row-chart": table_windows.row_chart,
     "document": document_windows.document,
     "documents": document_windows.documents,
     "resource": neighbourhood.resource,

@@ -88,8 +88,9 @@ def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def _spreads(graph: KnowledgeGraph, id: str, shown: BoolArray) -> Iterator[dict[str, Any]]:
     if len(shown) > LONGEST:
         return
-    columns = graph.reader.frame(id).table.columns
-    measures = [one for one in columns if one.meaning is not None and one.meaning.role is Role.MEASURE]
+    facts = graph.catalogue.tables[id].facts
+    measures = [fact for fact in facts if fact.meaning is not None and fact.meaning.role is Role.MEASURE]
+    measures = [fact for fact in measures if len(fact.units) <= 1]  # numbers of one unit lie on one scale
     held = members(graph, id)
     for column in measures[:MOST_SPREADS]:
         numbers = column_numbers(graph, id, column.index)

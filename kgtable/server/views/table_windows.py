@@ -15,6 +15,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgtable.answering.charts import ChartPoint, chart_of
 from kgtable.building.catalogue import TableRecord
 from kgtable.building.export import write_parquet
 from kgtable.building.workbook_export import write_workbook
@@ -27,12 +28,14 @@ from kgtable.ontology.column_stats import ColumnFact, evidence_text, said_meanin
 from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
+from kgtable.server.views.answer_card import drawn
 from kgtable.server.views.table_columns import columns_of, members, rows_aside
 from kgtable.server.views.table_facets import Conditions, conditions, forget_facets, fulfilling
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.model import Row, Table
+from kgtable.values.periods import find_period
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
 
@@ -398,6 +401,32 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             *({"predicate": name, "object": term_json(said)} for name, said in own),
         ],
     }
+
+
+FEWEST_PERIODS = 3
+
+
+def row_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The chart of the numbers beside a cell that have its unit and stand in columns of periods; null for fewer than 3.
+
+    Raises `GraphNotFoundError` where there is no such cell.
+    """
+    id, row, column = job["id"], job["row"], job["column"]
+    record = _record(graph, id)
+    columns = graph.reader.frame(id).table.columns
+    found = graph.reader.row(id, row) or TableRow(())
+    own = found.quantities.get(column)
+    if row >= record.rows or column >= record.width:
+        raise GraphNotFoundError(f"Table {id!r} has no cell in row {row}, column {column}.")
+    if own is None or find_period(columns[column].name) is None:
+        return {"chart": None}
+    points = [
+        ChartPoint(found.label, columns[at].name, quantity.value, at == column)
+        for at, quantity in sorted(found.quantities.items())
+        if quantity.unit == own.unit and find_period(columns[at].name) is not None
+    ]
+    chart = chart_of(points, found.label or record.title, own.unit) if len(points) >= FEWEST_PERIODS else None
+    return {"chart": drawn(chart)}
 
 
 def _object(row: TableRow, column: int, iri: str, predicate: str | None) -> Iterator[dict[str, Any]]:
