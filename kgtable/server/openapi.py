@@ -91,6 +91,12 @@ SCHEMAS: dict[str, Any] = {
         "text iri row_iri table row# column# value? unit? unit_from scale? scale_from header label groups*",
         triples=_array(_object("predicate", object=_ref("Term"))),
     ),
+    "SqlRows": _object(
+        "complete!",
+        columns=_array(_object("name number!")),
+        rows=_array(_array({"type": ["string", "null"]})),
+    ),
+    "SqlTables": _object("total#", tables=_array(_object("id name title"))),
     "Documents": _object("total#", documents=_array(_object("id title file pages#? paragraphs# passages#"))),
     "Document": _object(
         "id iri title file pages#? total# first# headings*",

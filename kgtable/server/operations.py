@@ -256,6 +256,14 @@ READING = (
         ),
         (404,),
     ),
+    Operation(
+        "sql",
+        "/api/sql",
+        "The rows of one SELECT over the tables in DuckDB's SQL",
+        "SqlRows",
+        (_needed("query", "The query."),),
+    ),
+    Operation("sql-tables", "/api/sql/tables", "What the tables are called in SQL", "SqlTables", _PAGE),
     Operation("documents", "/api/documents", "The documents, searched in titles and files", "Documents", _PAGE),
     Operation(
         "document",

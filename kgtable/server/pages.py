@@ -42,8 +42,13 @@ _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "document": "Document",
     "documents": "Documents",
     "resource": "Resource",
+    "sql": "SQL",
     "problem": "Problem",
 }
+_ABOVE = dict.fromkeys(("table", "document", "documents"), "tables") | {"resource": "graph", "sql": "query"}
+"""The pages that the navigation does not name, and those that stand for them."""
+_EDITORS = {"query": "sparql", "sql": "sql"}
+"""The pages with an editor, and the language that it colours."""
 MOST_LEADING = 1_000
 """Statements given of an IRI that is no subject, such as a name shared by many rows."""
 
@@ -76,7 +81,7 @@ def _template(name: str) -> Template:
 
 def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool = False) -> bytes:
     """Fill in a page template; `values` must already be escaped. An editable server has a page more."""
-    current = {"table": "tables", "document": "tables", "documents": "tables", "resource": "graph"}.get(name, name)
+    current = _ABOVE.get(name, name)
     linked = (*NAVIGATION, UPLOAD) if editable else NAVIGATION
     links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
     script = "shell" if name == "problem" else name
@@ -87,11 +92,11 @@ def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool =
         )
     )
     styles = ""
-    if name == "query":
+    if name in _EDITORS:
         styles = "\n".join(
             f'<link rel="stylesheet" href="/static/vendor/{part}.css">' for part in ("codemirror", "show-hint")
         )
-        parts = ("codemirror", "sparql", "show-hint", "matchbrackets")
+        parts = ("codemirror", _EDITORS[name], "show-hint", "matchbrackets")
         editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
         scripts = "\n".join((*editor, scripts))
     content = _template(name).safe_substitute(values or {})
@@ -132,6 +137,7 @@ class Pages:
             Route("/documents/{id:path}", self.document, methods=["GET"]),
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
+            Route("/sql", self.plain, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
             *([Route("/upload", self.plain, methods=["GET"])] if self._state.settings.editable else []),
             Route("/resource", self.resource, methods=["GET"]),

@@ -101,6 +101,22 @@ def test_a_cell_says_value_unit_scale_and_where_from(exploring: Running) -> None
     assert {"in2024", "hasUnit", "numericValue"} <= predicates
 
 
+def test_tables_are_asked_in_sql(exploring: Running) -> None:
+    known = get(exploring, "sql/tables", q="planets")
+    assert known["tables"] == [{"id": "planets", "name": "planets", "title": "Planets of the solar system"}]
+    found = get(
+        exploring, "sql", query="SELECT Planet, Rings, Diameter_km / 2 AS r FROM planets WHERE Diameter_km > 130000"
+    )
+    assert (found["complete"], [column["number"] for column in found["columns"]]) == (True, [False, False, True])
+    assert found["rows"][0][0] == "Jupiter"
+    cut = get(exploring, "sql", query="SELECT NULL AS a FROM range(10001)")
+    assert (cut["complete"], len(cut["rows"]), cut["rows"][0]) == (False, 10_000, [None])
+    for query in ("DROP TABLE planets", "SELECT * FROM '/etc/passwd'", "SELECT * FROM nowhere", "COPY planets TO 'x'"):
+        refused = exploring.client.get("/api/sql", params={"query": query})
+        assert refused.status_code == 400, query
+        assert "root:" not in refused.text
+
+
 def test_a_row_over_years_is_drawn_beside_its_cells(exploring: Running) -> None:
     drawn = get(exploring, "row-chart", table="norrvik-income-statement", row=5, column=2)["chart"]
     assert drawn["description"] == "Total revenue: 3 numbers over time"

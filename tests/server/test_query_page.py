@@ -238,3 +238,25 @@ def test_a_result_is_shown_as_a_chart_that_can_be_saved(browser: Browser) -> Non
     assert violations(browser) == []
     browser.find(".views button:first-child").click()
     assert browser.find("table.results").is_displayed()
+
+
+def test_a_select_over_the_tables_is_written_and_run(browser: Browser) -> None:
+    browser.open("/query")
+    next(link for link in browser.all("main a") if link.text == "SQL").click()
+    browser.find('[data-table="planets"]').click()
+    assert browser.find("#count").text == "8 rows"
+    assert "FROM planets" in browser.script("kgtableEditor.getValue()")
+    query = "SELECT Planet, Diameter_km FROM planets WHERE Diameter_km > 60000 ORDER BY 2 DESC"
+    browser.script(f"kgtableEditor.setValue({query!r})")
+    browser.find("#run").click()
+    browser.wait(lambda: browser.all("#count") and browser.find("#count").text == "2 rows")
+    assert [cell.text for cell in browser.all("table.results td.number")][1::2] == ["142,984", "120,536"]
+    assert "run=1" in browser.driver.current_url
+    assert violations(browser) == []
+    browser.script("kgtableEditor.setValue('DROP TABLE planets')")
+    browser.find("#run").click()
+    browser.wait(lambda: "One SELECT" in browser.find("#results").text)
+    with browser.fitting("sql", 390, dark=True, expected="400"):
+        browser.open("/sql?query=SELECT+1+AS+one&run=1")
+        browser.wait(lambda: browser.all("#count"))
+        assert violations(browser) == []

@@ -3,7 +3,7 @@
 import { busy, count, fetchJson, failure, fill, h, later, parameters, remember } from "./shell.js";
 import { chartView } from "./chart-view.js";
 import { ResultTable } from "./result-table.js";
-import { SparqlEditor } from "./sparql-editor.js";
+import { QueryEditor } from "./query-editor.js";
 import { statements, Terms } from "./terms.js";
 
 const MOST_BYTES = 32 << 20;
@@ -32,7 +32,7 @@ const note = later(() => {
   const query = editor.getValue();
   remember({ query, run: query === ran ? "1" : null });
 }, 400);
-const editor = new SparqlEditor(document.querySelector("#editor"), { value: asked ?? START, changed: note, run: () => run() });
+const editor = new QueryEditor(document.querySelector("#editor"), { value: asked ?? START, changed: note, run: () => run() });
 window.kgtableEditor = editor;
 
 /**

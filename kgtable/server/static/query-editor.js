@@ -6,15 +6,17 @@ const CodeMirror = window.CodeMirror;
 const KEYWORDS = "SELECT DISTINCT REDUCED WHERE CONSTRUCT DESCRIBE ASK FROM NAMED GRAPH OPTIONAL UNION MINUS FILTER BIND VALUES SERVICE GROUP BY HAVING ORDER LIMIT OFFSET AS ASC DESC COUNT SUM AVG MIN MAX SAMPLE GROUP_CONCAT REGEX STR LANG DATATYPE BOUND CONTAINS STRSTARTS STRENDS LCASE UCASE IF COALESCE EXISTS NOT IN ROUND ABS YEAR PREFIX".split(" ");
 const MOST_HINTS = 60;
 
-export class SparqlEditor {
-  constructor(place, { value, changed, run }) {
+export class QueryEditor {
+  constructor(place, { value, changed, run, mode = "application/sparql-query", label = "SPARQL query", keywords = KEYWORDS }) {
+    this.keywords = keywords;
+    this.words = [];
     this.iris = [];
     this.prefixes = {};
     this.marks = [];
     this.widgets = [];
     this.mirror = CodeMirror(place, {
-      value, mode: "application/sparql-query", lineNumbers: true, lineWrapping: true, matchBrackets: true, viewportMargin: Infinity,
-      screenReaderLabel: "SPARQL query", tabSize: 2,
+      value, mode, lineNumbers: true, lineWrapping: true, matchBrackets: true, viewportMargin: Infinity,
+      screenReaderLabel: label, tabSize: 2,
       extraKeys: { "Ctrl-Enter": run, "Cmd-Enter": run, "Ctrl-Space": () => this.complete(), Tab: false, "Shift-Tab": false },
       hintOptions: { completeSingle: false, hint: () => this.hints(), container: place },
     });
@@ -76,9 +78,10 @@ export class SparqlEditor {
         .sort((a, b) => b.toLowerCase().startsWith(lower) - a.toLowerCase().startsWith(lower));
     }
     const names = Object.keys(this.prefixes).filter((name) => name.startsWith(lower)).map((name) => `${name}:`);
-    const keywords = KEYWORDS.filter((name) => name.startsWith(word.toUpperCase()) && name !== word.toUpperCase());
+    const keywords = this.keywords.filter((name) => name.startsWith(word.toUpperCase()) && name !== word.toUpperCase());
     const inside = lower.length > 2 ? this.iris.map(({ name }) => name).filter((name) => name.includes(":") && name.toLowerCase().split(":")[1].includes(lower)) : [];
-    return [...keywords, ...names, ...inside];
+    const words = this.words.filter((name) => name.toLowerCase().includes(lower) && name !== word);
+    return [...words, ...keywords, ...names, ...inside];
   }
 
   clear() {
