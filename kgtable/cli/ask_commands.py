@@ -13,6 +13,7 @@ import click
 
 import kgtable
 from kgtable.cli.common import (
+    HEADLINE,
     Command,
     complete_methods,
     draw,
@@ -281,7 +282,7 @@ def ask(
             if options["dry_run"] and answer.usage.get("requests"):
                 say(f"{answer.model} would take at most {spent_text(answer.usage)}.")
             elif not answer.failure:
-                say(as_text(answer))
+                say(as_text(answer), head=HEADLINE)
         for name in show:
             if not (as_json and name in ("program", "sparql")):  # which the JSON has
                 say(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
@@ -316,7 +317,10 @@ def chat(folder: Path | None, kg: Path | None, as_json: bool, output: Path | Non
             except (LLMError, UsageError) as error:  # the next question may be answered
                 note(f"Error: {error}")
                 continue
-            say(json.dumps(answer.to_json(), ensure_ascii=False) if as_json else f"{as_text(answer)}\n")
+            if as_json:
+                say(json.dumps(answer.to_json(), ensure_ascii=False))
+            else:
+                say(f"{as_text(answer)}\n", head=HEADLINE)
     if output is not None:
         with output_file(output) as handle:
             handle.write(talk.to_markdown().encode("utf-8", "surrogatepass"))
@@ -351,7 +355,7 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
     if answer.found and "".join(said).strip() == answer.text:
         say(evidence_text(answer))
     elif not answer.failure:
-        say(as_text(answer))
+        say(as_text(answer), head=HEADLINE)
     return answer
 
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -44,15 +44,22 @@ def verbosity() -> int:
     return 0 if context is None else context.meta.get(_VERBOSITY, 0)
 
 
-def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+def say(text: object = "", *, nl: bool = True, err: bool = False, head: Mapping[str, Any] | None = None) -> None:
     """Print text from files, models and servers: without control characters where people read it.
 
     That is on standard error, and on standard output where it is a terminal. What goes to a pipe or a
-    file stays as it is.
+    file stays as it is. `head` is the style of the first line on a terminal, unless ``NO_COLOR`` is set.
     """
     if err or sys.stdout.isatty():
         text = harmless_text(str(text))
+    if head and (sys.stderr if err else sys.stdout).isatty() and not os.environ.get("NO_COLOR"):
+        first, *rest = str(text).split("\n")
+        text = "\n".join((click.style(first, **head), *rest))
     click.echo(text, nl=nl, err=err, color=True)  # which leaves the text alone
+
+
+HEADLINE: Mapping[str, Any] = {"bold": True}
+FAULT: Mapping[str, Any] = {"fg": "red"}
 
 
 def note(text: str) -> None:

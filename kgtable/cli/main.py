@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from kgtable.cli.common import DEBUG, say, verbosity, verbosity_options
+from kgtable.cli.common import DEBUG, FAULT, say, verbosity, verbosity_options
 from kgtable.errors import KgtableError
 from kgtable.resources import __version__
 
@@ -68,7 +68,7 @@ class _Commands(click.Group):
         except KgtableError as error:
             if verbosity() >= DEBUG:
                 traceback.print_exception(error)
-            say(f"Error: {error}", err=True)
+            say(f"Error: {error}", err=True, head=FAULT)
             ctx.exit(FAILED)
         except KeyboardInterrupt:  # here, since click would end with 1, which means something else
             say("Interrupted.", err=True)

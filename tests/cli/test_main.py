@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from kgtable import __version__
 from kgtable.cli import main as module
-from kgtable.cli.common import note, say
+from kgtable.cli.common import HEADLINE, note, say
 from kgtable.cli.main import MODULES, main
 from kgtable.errors import UsageError
 from tests.cli.test_graph_commands import run
@@ -89,6 +89,23 @@ def test_nothing_that_steers_a_terminal_reaches_it(monkeypatch: pytest.MonkeyPat
         note("\x9b2J\u2066")
         assert out.getvalue() == expected
         assert error.getvalue() == "\ufffd2J\ufffd\n"
+
+
+def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for no_colour, out, expected in (
+        ("", Terminal(), "\x1b[1m95\x1b[0m\n  = x\n"),
+        ("1", Terminal(), "95\n  = x\n"),
+        ("", io.StringIO(), "95\n  = x\n"),
+    ):
+        monkeypatch.setenv("NO_COLOR", no_colour)
+        monkeypatch.setattr(sys, "stdout", out)
+        say("95\n  = x", head=HEADLINE)
+        assert out.getvalue() == expected
 
 
 def test_errors_and_names_of_files_are_harmless_and_pipes_get_what_is_there(tmp_path: Path) -> None:

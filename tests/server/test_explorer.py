@@ -224,7 +224,7 @@ def asked(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("op", "job", "kind"),
     [
-        ("csv", {"id": "nowhere"}, "not-found"),
+        ("file", {"id": "nowhere", "form": "csv"}, "not-found"),
         ("cell", {"id": "planets", "row": 9_999, "column": 0}, "not-found"),
         ("resource", {"iri": "no iri"}, "bad-request"),
     ],
