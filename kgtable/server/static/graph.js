@@ -43,14 +43,14 @@ function arrange(iri, added) {
   else graph.layout({ name: "cose", randomize: false, animate: calm ? false : "end", animationDuration: 350, nodeRepulsion: 60000, nodeOverlap: 30, idealEdgeLength: 110, padding: 45 }).run();
 }
 
-/** A label, of a long one its end: headers of several levels begin alike. */
-const ending = (label) => (label.length > 40 ? `…${label.slice(-38)}` : label);
+/** A label, of a long one of a column its end, as headers of several levels begin alike, of others the beginning. */
+const short = ({ label, kind }) => (label.length <= 40 ? label : kind === "table" ? `${label.slice(0, 38)}…` : `…${label.slice(-38)}`);
 
 /** The map of the tables, to begin with: their predicates, and the columns that join them. */
 function draw(map) {
   picture.hidden = false;
   graph.resize();
-  graph.add(map.nodes.map((node) => ({ group: "nodes", data: { ...node, short: ending(node.label) } })));
+  graph.add(map.nodes.map((node) => ({ group: "nodes", data: { ...node, short: short(node) } })));
   graph.add(map.edges.map(({ source, target, label }) => ({ group: "edges", data: { id: `${source} ${label} ${target}`, source, target, predicate: "", short: label || "has column" } })));
   graph.layout({ name: "cose", animate: false, nodeRepulsion: 9000, nodeOverlap: 20, idealEdgeLength: 50, componentSpacing: 30, padding: 24 }).run();
   const tables = map.nodes.filter(({ kind }) => kind === "table").length;
