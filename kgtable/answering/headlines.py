@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
@@ -22,13 +23,16 @@ def headline_and_exact(
     """A text that gives a number as one says it, and the whole number in full where that says more.
 
     A text that says more than a number stays as it is; only what it does not say stands in the second. Where
-    it lists numbers of `printed` cells, each is said with the cell's unit and scale.
+    it lists numbers of `printed` cells, each is said with the cell's unit and scale; the lines of a printed cell, and
+    lists in JSON, stand side by side.
 
     >>> said, exact = headline_and_exact("198.0", "198000000", "CCY_USD")
     >>> said.replace("\N{NO-BREAK SPACE}", " "), exact
     ('$198.0 million', '198,000,000 US dollars')
     >>> headline_and_exact("Norrvik", None, None)
     ('Norrvik', '')
+    >>> headline_and_exact("Monday\\nFriday", None, None, [("Monday\\nFriday", None, None)])[0]
+    'Monday, Friday'
     >>> cells = [("224,300", "CCY_EUR", "T"), ("116,200", "CCY_EUR", "T")]
     >>> headline_and_exact("224,300; 116,200", None, None, cells)[0].replace("\N{NO-BREAK SPACE}", " ")
     '€224.3 million; €116.2 million'
@@ -54,7 +58,8 @@ def _list(text: str, printed: Sequence[PrintedNumber]) -> str:
     known = {cell: (unit, scale) for cell, unit, scale in printed if unit_name(unit) or scale}
     parts = text.split("; ")
     if len(parts) < 2 or not all(part in known for part in parts):
-        return text
+        cells = {cell for cell, _, _ in printed}
+        return "; ".join(map(on_one_line, parts)) if cells.issuperset(parts) else text
     said = []
     for part in parts:
         unit, scale = known[part]
@@ -66,6 +71,28 @@ def _list(text: str, printed: Sequence[PrintedNumber]) -> str:
         exact = Decimal(value.numerator) / Decimal(value.denominator)
         said.append(headline_and_exact(part, format(exact, "f"), unit)[0])
     return "; ".join(said)
+
+
+def on_one_line(text: str) -> str:
+    """The lines of a cell, or what JSON in it holds, side by side.
+
+    >>> on_one_line('{"street": "Hill 1", "towns": ["Ely", "York"]}'), on_one_line("[1] a footnote")
+    ('street: Hill 1, towns: Ely, York', '[1] a footnote')
+    """
+    if text[:1] in ("[", "{"):
+        try:
+            return _json_said(json.loads(text))
+        except (ValueError, RecursionError):
+            pass
+    return ", ".join(filter(None, map(str.strip, text.split("\n")))) if "\n" in text else text
+
+
+def _json_said(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_json_said(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_json_said, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _decimal(value: str | None) -> Decimal | None:

@@ -105,3 +105,15 @@ def test_a_models_context_is_read_in_a_few_queries(
     context = make_context(evidence, presentation(name), 6_000)
     assert len({unit.table for unit in context.shown}) > 3
     assert len(asked) <= 3
+
+
+def test_a_cell_of_several_lines_or_a_list_in_json_is_said_on_one_line(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    shops = "| Shop | Opening days |\n|---|---|\n| North | Monday<br>Friday |\n| South | Sunday |\n"
+    (tmp_path / "in" / "shops.md").write_text(shops, encoding="utf-8")
+    people = '[{"name": "Ana", "phones": ["12", "7"]}, {"name": "Ben", "phones": ["3"]}]'
+    (tmp_path / "in" / "people.json").write_text(people, encoding="utf-8")
+    with api.build(tmp_path / "in", tmp_path / "kg", embedding="none") as kg:
+        days = kg.ask("On which days is North open?", model="none")
+        assert (str(days), days.text) == ("Monday, Friday", "Monday\nFriday")
+        assert str(kg.ask("What are the phones of Ana?", model="none")) == "12, 7"
