@@ -84,12 +84,17 @@ class Chart:
         return {_MIME: dict(self.spec), "text/plain": f"Chart({self.spec['description']!r})"}
 
 
+def svg_of(chart: Chart) -> str:
+    """The picture as SVG; empty without the packages that draw."""
+    try:
+        return chart.to_svg()
+    except MissingExtraError:
+        return ""
+
+
 def image_of(chart: Chart | None) -> str:
     """A chart as an HTML image that holds its data; empty without one, or without the packages that draw."""
-    try:
-        svg = "" if chart is None else chart.to_svg()
-    except MissingExtraError:
-        svg = ""
+    svg = "" if chart is None else svg_of(chart)
     if chart is None or not svg:
         return ""
     words = html.escape(str(chart.spec["description"]))

@@ -199,12 +199,13 @@ def write_parquet(view: TableView, handle: IO[bytes]) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError("Writing Parquet", "parquet") from error
-    typed, texts = view.to_frame(typed=True), view.to_frame()
+    typed, texts = view.to_frame(typed=True), None
     columns = []
     for at in range(typed.shape[1]):
         try:
             columns.append(pa.array(typed.iloc[:, at].tolist()))
         except (pa.ArrowException, TypeError, ValueError):
+            texts = view.to_frame() if texts is None else texts
             columns.append(pa.array(texts.iloc[:, at].tolist(), pa.string()))
     pq.write_table(pa.Table.from_arrays(columns, names=list(map(str, typed.columns))), handle)
 

@@ -57,12 +57,18 @@ class MiniLM:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         model, checksum = model_file()
+
+        def opened(name: str) -> MiniLM:
+            return cls(
+                onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]), open_tokenizer(), name
+            )
+
+        if checksum == SHA256:
+            return opened(OWN)
         try:
-            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            loaded = cls(session, open_tokenizer(), OWN if checksum == SHA256 else f"minilm-{checksum[:12]}")
-            if checksum != SHA256:
-                loaded.embed(["a"])
-        except Exception as error:
+            loaded = opened(f"minilm-{checksum[:12]}")
+            loaded.embed(["a"])
+        except Exception as error:  # whatever the runtime makes of a file that anyone may have written
             raise EmbeddingError(
                 "The embedding model is not an export of all-MiniLM-L6-v2.", hint="Name another by KGTABLE_MINILM."
             ) from error

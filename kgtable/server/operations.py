@@ -171,6 +171,11 @@ _PAGE = (
     _whole("limit", "Maximum number of results.", 1, 200, 50),
 )
 _ORDER = _choice("order", "The order.", ("ascending", "descending"), "ascending")
+_CELL = (
+    _needed("table", "The table's id.", "id", minLength=1),
+    _whole("row", "The row, from 0.", 0, MOST_ROWS, required=True),
+    _whole("column", "The column, from 0.", 0, MOST_COLUMNS, required=True),
+)
 _IRI = _needed("iri", "An absolute IRI.", format="iri")
 
 READING = (
@@ -237,11 +242,7 @@ READING = (
         "/api/cells",
         "Value, unit, scale and provenance of one cell",
         "Cell",
-        (
-            _needed("table", "The table's id.", "id", minLength=1),
-            _whole("row", "The row, from 0.", 0, MOST_ROWS, required=True),
-            _whole("column", "The column, from 0.", 0, MOST_COLUMNS, required=True),
-        ),
+        _CELL,
         (404,),
     ),
     Operation(
@@ -249,11 +250,7 @@ READING = (
         "/api/row-chart",
         "The numbers of a row over the periods of its columns, as the page draws them beside a cell",
         "Chart",
-        (
-            _needed("table", "The table's id.", "id", minLength=1),
-            _whole("row", "The row, from 0.", 0, MOST_ROWS, required=True),
-            _whole("column", "The column of the cell, from 0.", 0, MOST_COLUMNS, required=True),
-        ),
+        _CELL,
         (404,),
     ),
     Operation(

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, Status
-from kgtable.answering.charts import Chart
+from kgtable.answering.charts import Chart, svg_of
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
-from kgtable.errors import GraphError, MissingExtraError, ProgramError
+from kgtable.errors import GraphError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
@@ -73,12 +73,8 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
 
 def drawn(chart: Chart | None) -> dict[str, str] | None:
     """A chart as SVG and in words; None without one, or without the packages that draw."""
-    if chart is None:
-        return None
-    try:
-        return {"svg": chart.to_svg(), "description": chart.spec["description"]}
-    except MissingExtraError:
-        return None
+    svg = "" if chart is None else svg_of(chart)
+    return None if chart is None or not svg else {"svg": svg, "description": chart.spec["description"]}
 
 
 def shortened(value: Any) -> Any:

@@ -109,14 +109,16 @@ class IndexedColumns:
         own = cells[(cells >= self._first) & (cells < self._end)] - self._first
         return iter(np.unique(self._rows[own]).tolist())
 
-    def texts(self, column: int) -> tuple[IntArray, list[str], IntArray]:
+    def texts(self, column: int, most: int) -> tuple[IntArray, list[str], IntArray] | None:
         """The rows with a cell in the column, the different texts in it as one of them prints each, and for each of
-        these rows the place of its text."""
+        these rows the place of its text; None for more than so many texts."""
         chosen = np.flatnonzero(self._columns == column)
         corpus = self._index.corpus
         _, first, numbers = np.unique(
             corpus.places.cell_text[chosen + self._first], return_index=True, return_inverse=True
         )
+        if len(first) > most:
+            return None
         printed = [found.content.text for found in corpus.found(chosen[first] + self._first)]
         return self._rows[chosen], printed, numbers
 

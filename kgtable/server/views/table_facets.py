@@ -28,6 +28,8 @@ FACETED = (Role.CATEGORY, Role.FLAG, Role.TIME)
 MOST_FACETS = 6
 MOST_SHOWN = 10
 """Values of a facet, the most frequent ones, or the last years."""
+MOST_TEXTS = 20_000
+"""Different texts of a column beyond which they are not read."""
 MOST_SPREADS = 12
 BARS = 12
 FEWEST_NUMBERS = 8
@@ -50,8 +52,8 @@ def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The facets of a table, each counted among the rows that hold the text `find` and fulfil the other conditions.
 
     With them come the `spreads` of its measures: how many numbers of the rows that are left lie in each twelfth between
-    the least and the greatest of all, or are each of a few whole numbers. There are none where the index of the graph
-    is not there, or older than its statements. Raises `GraphNotFoundError` where there is no such table.
+    the least and the greatest of all, or are each of a few whole numbers. There are none where the graph
+    has no index, or one older than its statements. Raises `GraphNotFoundError` where there is no such table.
     """
     id, where = job["id"], conditions(job)
     frame = graph.reader.frame(id)
@@ -132,14 +134,16 @@ def fulfilling(graph: KnowledgeGraph, id: str, where: Conditions) -> BoolArray:
 
 @lru_cache(maxsize=32)
 def facet_column(graph: KnowledgeGraph, id: str, column: int) -> FacetColumn:
-    """The values of a column of a table in the index; none for another table."""
-    columns = columns_of(graph, id)
-    record = graph.catalogue.tables[id]
-    if not isinstance(columns, IndexedColumns) or column >= record.width:
+    """The values of a column of a table in the index; none for a column that is not a facet, or of another table."""
+    columns, record = columns_of(graph, id), graph.catalogue.tables[id]
+    meaning = graph.reader.frame(id).table.columns[column].meaning if column < record.width else None
+    read = None
+    if isinstance(columns, IndexedColumns) and meaning is not None and meaning.role in FACETED:
+        read = columns.texts(column, MOST_TEXTS)
+    if meaning is None or read is None:
         return FacetColumn((), np.full(record.rows, -1, dtype=np.int32))
-    rows, texts, numbers = columns.texts(column)
-    meaning = graph.reader.frame(id).table.columns[column].meaning
-    if meaning is not None and meaning.role is Role.TIME and len(texts) > MOST_SHOWN:
+    rows, texts, numbers = read
+    if meaning.role is Role.TIME and len(texts) > MOST_SHOWN:
         texts = [_year(text) for text in texts]
     place: dict[str, int] = {}
     for text in texts:
