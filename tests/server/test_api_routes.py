@@ -111,10 +111,21 @@ def test_tables_are_asked_in_sql(exploring: Running) -> None:
     assert found["rows"][0][0] == "Jupiter"
     cut = get(exploring, "sql", query="SELECT NULL AS a FROM range(10001)")
     assert (cut["complete"], len(cut["rows"]), cut["rows"][0]) == (False, 10_000, [None])
+    long = get(exploring, "sql", query="SELECT repeat('x', 1000000) FROM range(40)")
+    assert (long["complete"], len(long["rows"])) == (False, 16)
     for query in ("DROP TABLE planets", "SELECT * FROM '/etc/passwd'", "SELECT * FROM nowhere", "COPY planets TO 'x'"):
         refused = exploring.client.get("/api/sql", params={"query": query})
         assert refused.status_code == 400, query
         assert "root:" not in refused.text
+
+
+def test_a_query_that_takes_all_memory_leaves_room_for_the_next_request(exploring: Running) -> None:
+    for _ in range(2):
+        query = "SELECT repeat('x', 50000000) FROM range(5000)"
+        refused = exploring.client.get("/api/sql", params={"query": query}, timeout=120)
+        assert refused.status_code == 400, refused.text
+        assert "emory" in refused.json()["detail"]
+        assert get(exploring, "row-chart", table="norrvik-income-statement", row=5, column=2)["chart"]
 
 
 def test_a_row_over_years_is_drawn_beside_its_cells(exploring: Running) -> None:

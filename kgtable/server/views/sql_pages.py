@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from kgtable.index.substring import folded
@@ -11,7 +15,10 @@ from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
 
 MOST_ROWS = 10_000
+MOST_CHARACTERS = 16 << 20
 SECONDS = 20.0
+MOST_BYTES = 2 << 30
+"""What a query may add to the memory of its process."""
 
 
 def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -19,7 +26,9 @@ def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
     Raises `QueryError`, `EvaluationError` and `MissingExtraError` as `SqlDatabase.query` does.
     """
-    found = graph.sql_database.query(job["query"], seconds=SECONDS, most=MOST_ROWS)
+    with _bounded_memory():
+        found = graph.sql_database.query(job["query"], seconds=SECONDS, most=MOST_ROWS)
+    rows = list(_first([None if value is None else str(value) for value in row] for row in found.rows))
     columns = list(zip(*found.rows, strict=True)) or [()] * len(found.names)
     return {
         "columns": [
@@ -29,9 +38,40 @@ def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             }
             for name, values in zip(found.names, columns, strict=True)
         ],
-        "rows": [[None if value is None else str(value) for value in row] for row in found.rows],
-        "complete": found.complete,
+        "rows": rows,
+        "complete": found.complete and len(rows) == len(found.rows),
     }
+
+
+def _first(rows: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
+    """The rows that together have at most `MOST_CHARACTERS`."""
+    left = MOST_CHARACTERS
+    for row in rows:
+        left -= sum(len(value or "") for value in row)
+        if left < 0:
+            return
+        yield row
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Let the process grow by `MOST_BYTES` at most in the block.
+
+    One text of a query may be larger than DuckDB's own limit, and its allocator keeps the addresses of what it once had:
+    the next request in this process would find none left.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+    except OSError:  # where there is no such file, the limit of the process holds
+        yield
+        return
+    most = used + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_DATA, (most if soft < 0 else min(soft, most), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _is_number(value: object) -> bool:
