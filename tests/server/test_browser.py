@@ -59,6 +59,11 @@ def test_a_cell_is_opened_by_mouse_and_by_keyboard(browser: Browser) -> None:
     assert browser.find('[aria-selected="true"]').get_attribute("data-cell") == "3,2"
 
 
+def test_a_row_over_years_is_drawn_in_the_panel_of_its_cell(browser: Browser) -> None:
+    browser.open("/tables/norrvik-income-statement?cell=5,2")
+    assert browser.find("#cell .chart img").get_attribute("alt") == "Total revenue: 3 numbers over time"
+
+
 def test_the_way_back_from_a_citation_lights_the_cell(browser: Browser) -> None:
     browser.open("/tables/norrvik-income-statement?cell=3,1")
     lit = browser.find(".lit")

@@ -366,6 +366,8 @@ def test_a_newcomer_uploads_asks_looks_and_corrects(editable: Running, tmp_path:
         assert "C4" in browser.find("#cell h2").text
         browser.driver.back()
         asked("Which club spent the most in 2023?", "Rowing")
+        browser.find(".chart img")
+        assert violations(browser) == []
         assert browser.find(".chart a").get_attribute("download") == "chart.svg"
         for summary in browser.all("#way summary"):
             summary.click()

@@ -1,6 +1,5 @@
 // What is known of one cell: text, value, unit, scale and where they came from, IRI and triples.
 
-import { chartView } from "./chart-view.js";
 import { fetchJson, fill, grouped, h, links, localName, reference, showIn } from "./shell.js";
 
 /** Fills the panel with a cell. `close` is called when the reader is done with it. */
@@ -12,7 +11,9 @@ export async function showCell(panel, table, row, column, close) {
   fill(panel, button, h("h2", { tabindex: "-1" }, `Cell ${reference(row, column)}`), content);
   await showIn(content, "Reading the cell…", async () => cellFacts(await fetchJson(`/api/cells?${search}`)));
   const { chart } = await fetchJson(`/api/row-chart?${search}`).catch(() => ({ chart: null }));
-  if (chart && content.isConnected) content.querySelector(".facts")?.after(chartView(chart));
+  if (!chart || !content.isConnected) return;
+  const { chartView } = await import("./chart-view.js");
+  content.querySelector(".facts")?.after(chartView(chart));
 }
 
 const SOURCES = {

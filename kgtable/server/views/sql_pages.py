@@ -57,8 +57,8 @@ def _first(rows: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
 def _bounded_memory() -> Iterator[None]:
     """Let the process grow by `MOST_BYTES` at most in the block.
 
-    One text of a query may be larger than DuckDB's own limit, and its allocator keeps the addresses of what it once had:
-    the next request in this process would find none left.
+    One text of a query may be larger than DuckDB's own limit, and its allocator keeps the addresses of what it once
+    had: the next request in this process would find none left.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     try:
