@@ -39,8 +39,8 @@ from scipy.sparse import csr_matrix
 sys.path.insert(0, str(Path(__file__).parent))
 from eval_programs import Workplace, for_training
 
-from kgtable.programs import batch_execution
 from kgtable.programs.algebra import tables_of
+from kgtable.programs.display import text_of_rows
 from kgtable.programs.scalars import format_decimal
 from kgtable.questions import ranker
 from kgtable.questions.ranker_weights import HiddenLayer, RankerWeights, word_features
@@ -146,15 +146,15 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
         executed.sort(key=lambda entry: -entry.score)
         rows, right, keys = [], [], []
         for entry in executed:
-            texts = tuple(batch_execution.texts(entry.denotation))
-            if texts not in verdicts:
+            text = text_of_rows(entry.denotation.rows)
+            if text not in verdicts:
                 values = [v for row in entry.denotation.rows for v in row if v is not None]
                 number = values[0].number if len(values) == 1 else None
                 value = format_decimal(number) if number is not None else None
-                verdicts[texts] = place.judge(question, "; ".join(texts), value, None if not values else values[0].unit)
+                verdicts[text] = place.judge(question, text, value, None if not values else values[0].unit)
             rows.append(entry.features)
             reads = not right_tables or bool(right_tables & set(tables_of(entry.candidate.program)))
-            right.append(verdicts[texts] and bool(question.answers) and reads)
+            right.append(verdicts[text] and bool(question.answers) and reads)
             keys.append(repr(entry.key))
         half = "own" if name in OWN else "even" if for_training(question) else "odd"
         groups.append({"id": f"{name}/{question.id}", "half": half, "words": sorted(asked.stems),

@@ -5,25 +5,24 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
-from kgtable.answering.charts import Chart, ChartPoint, chart_of, image_of
+from kgtable.answering.charts import Chart, ChartPoint, chart_of, chart_of_columns, image_of
 from kgtable.answering.evidence import Cell
-from kgtable.answering.grounding import stated_numbers
-from kgtable.answering.headlines import headline_and_exact
-from kgtable.answering.prompting import measure, unit_word
+from kgtable.answering.prompting import measure
 from kgtable.programs.algebra import Program
+from kgtable.programs.batch_execution import value_text
+from kgtable.programs.display import display
+from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.syntax import program_to_json
 from kgtable.questions.ranker_weights import SURE_FROM
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import JOINT
+from kgtable.values.spoken import ENGLISH, NumberStyle
 from kgtable.values.text import harmless_text, single_line
-from kgtable.values.units import SCALE_POWERS, scale_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +85,57 @@ class PassageCitation:
 
 
 class Status(StrEnum):
-    """Status of an answer.
+    """What is known of the reading of a question.
 
-    `VERIFIED`: grounded, not ambiguous, and two readers that know nothing of one another, such as a language
-    model and the rules, get the same result from the same table. `AMBIGUOUS`: another table, row, column or
-    reading fits about as well and gives a different answer. `GROUNDED`: every number and text of it is a
-    program's result or a cited cell.
-    `UNVERIFIED`: not even that. `NONE`: there is no answer.
+    `VERIFIED`: two readers that know nothing of one another, such as a language model and the rules, get the same
+    result from the same table. `SURE`: one reading, nothing of the question unused, no rival, and a confidence above
+    the calibrated threshold. `LIKELY`: the best reading, with a reason for doubt. `SEVERAL`: other readings fit about
+    as well and give other results. `NOT_FOUND`: no table covers the question, or the confidence is below the floor.
     """
 
     VERIFIED = "verified"
-    AMBIGUOUS = "ambiguous"
-    GROUNDED = "grounded"
-    UNVERIFIED = "unverified"
-    NONE = "none"
+    SURE = "sure"
+    LIKELY = "likely"
+    SEVERAL = "several"
+    NOT_FOUND = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedCell:
+    """One value of a result: plain text, exact value, the QUDT unit of a number, and the text as it is shown."""
+
+    text: str
+    value: Decimal | str | bool
+    unit: str | None = None
+    display: str = ""
+
+    @classmethod
+    def of(cls, datum: Datum | None, style: NumberStyle = ENGLISH) -> ComputedCell | None:
+        """The cell of a value; None for a missing one."""
+        if datum is None:
+            return None
+        exact = datum.value if isinstance(datum.value, Decimal | bool) else text_of(datum)
+        return cls(value_text(datum), exact, datum.unit if datum.number is not None else None, display(datum, style))
+
+    def __str__(self) -> str:
+        return self.display or self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Text, value, unit and the text as it is shown; the value of a number is a decimal string."""
+        value = format_decimal(self.value) if isinstance(self.value, Decimal) else self.value
+        return {"text": self.text, "value": value, "unit": self.unit, "display": str(self)}
+
+
+ResultRows = tuple[tuple[ComputedCell | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another answer that fits the question, with its own cells and how it was computed.
+    """One reading of a question: its result, its own cells and how it was computed.
 
-    `confidence` (0 to 1) is that of the ranker of programs, None for one that a model named.
+    `text` is the result as plain text, `shown` the same as people read it. `names` and `rows` are those of a result
+    of several rows or columns, its first rows. `confidence` (0 to 1) is that of the ranker of programs, None for a
+    reading by a model.
     """
 
     text: str
@@ -117,11 +146,16 @@ class Alternative:
     calculation: str | None = None
     program: Program | None = None
     confidence: float | None = None
+    shown: str = ""
+    names: tuple[str, ...] = ()
+    rows: ResultRows = ()
+    size: int = 0
+    cells_read: int = 0
 
     @property
     def display(self) -> str:
-        """The text with its unit and scale."""
-        return headline(self)
+        """The text as people read it, with unit and scale."""
+        return self.shown or self.text
 
     def to_json(self) -> dict[str, Any]:
         """As ``ask --json`` prints it."""
@@ -135,6 +169,7 @@ class Alternative:
             "display": self.display,
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "citations": [citation.to_json() for citation in self.citations],
+            **(_rows_json(self) if self.rows else {}),
         }
 
 
@@ -142,12 +177,14 @@ class Alternative:
 class Answer:
     """An answer with its evidence: cells (`citations`) and words of documents (`passages`).
 
-    `text` is empty where nothing was found. `value` is the number it gives, exact and with the scale
-    applied, as a decimal string; `unit` its QUDT local name. `program` is what was executed and
-    `calculation` the same in words. `confidence` (0 to 1) is that of the ranker of programs, None where
-    it was not asked. `reasons` say what was checked and what kept the answer from being verified.
-    `citations` are the first cells that were read; `cells_read` counts all. `model` names the language
-    model, or kgtable's own rules. `failure` says why a model's replies were of no use, where they were.
+    `text` is empty if nothing was found; `shown` is the same as people read it, with unit and scale. `value` is the
+    number, exact and with the scale applied, as a decimal string; `unit` its QUDT local name. A result of several rows
+    or columns has `names` and `rows` (the first rows of `size`). `program` is what was executed and `calculation` the
+    same in words: where there is a program, its result is the answer, and the sentence of a model at most a `remark`
+    that agrees with it. `grounded` is about the numbers: each is a cell or computed from cells. `confidence` (0 to 1)
+    is that of the ranker of programs, None if it was not asked. `reasons` say what was checked and what speaks against
+    the reading. `citations` are the first cells that were read; `cells_read` counts all. `model` names the language
+    model, or kgtable's own rules. `failure` says why the replies of a model could not be used.
     """
 
     question: str
@@ -174,6 +211,16 @@ class Answer:
     timings_ms: Mapping[str, float] = field(default_factory=dict, repr=False)
     retrieval: Retrieval | None = field(default=None, repr=False, compare=False)
     passages: tuple[PassageCitation, ...] = ()
+    doubtful: bool = False
+    shown: str = ""
+    names: tuple[str, ...] = ()
+    rows: ResultRows = ()
+    size: int = 0
+    remark: str = ""
+
+    def reading(self, found: Alternative) -> Self:
+        """This answer with the result, the cells and the program of a reading."""
+        return replace(self, **{name: getattr(found, name) for name in _OF_A_READING})
 
     @property
     def found(self) -> bool:
@@ -182,25 +229,25 @@ class Answer:
 
     @property
     def display(self) -> str:
-        """The text with its unit and scale, as it is printed; empty where there is no answer."""
-        return headline(self) if self.text else ""
+        """The text with its unit and scale, as it is printed; empty if there is no answer."""
+        return self.shown or self.text
 
     @property
     def status(self) -> Status:
-        """The one word for what is known of the answer."""
+        """The one word for what is known of the reading, shown alike by every interface."""
         if not self.found:
-            return Status.NONE
+            return Status.NOT_FOUND
         if self.verified:
             return Status.VERIFIED
         if self.ambiguous:
-            return Status.AMBIGUOUS
-        return Status.GROUNDED if self.grounded else Status.UNVERIFIED
+            return Status.SEVERAL
+        confident = self.grounded and not self.doubtful and (self.confidence or 0.0) >= SURE_FROM
+        return Status.SURE if confident else Status.LIKELY
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is verified, or one reading grounds it and the ranker is confident of that reading."""
-        confident = (self.confidence or 0.0) >= SURE_FROM
-        return self.verified or (self.grounded and not self.ambiguous and confident)
+        """Whether it is verified, or the one reading that fits, with a confidence above the threshold."""
+        return self.status in (Status.VERIFIED, Status.SURE)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``kgtable ask --json`` prints."""
@@ -222,15 +269,18 @@ class Answer:
             "reasons": list(self.reasons),
             "program": None if self.program is None else program_to_json(self.program),
             "alternatives": [other.to_json() for other in self.alternatives],
+            "remark": self.remark or None,
+            **(_rows_json(self) if self.rows else {}),
             **({"passages": [cited.to_json() for cited in self.passages]} if self.passages else {}),
         }
 
     def plot(self) -> Chart | None:
-        """The chart of the numbers that the answer rests on, with what it names marked.
+        """The chart of the result's rows, or else of the numbers that the answer rests on, with what it names marked.
 
-        None where there is nothing to compare: fewer than two numbers, of several units or tables, or more than it
-        cites.
+        None if there is nothing to compare: fewer than two numbers, of several units or tables, or more than it cites.
         """
+        if self.rows:
+            return chart_of_rows(self.names, self.rows, self.question)
         numbers = [cited for cited in self.citations if cited.value is not None]
         kinds = {(cited.table, cited.unit) for cited in numbers}
         if len(kinds) != 1 or self.cells_read > len(self.citations):
@@ -268,6 +318,12 @@ _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40
 _WIDEST_CALCULATION = 300
 _MOST_ROWS = 20
+SHOWN_ROWS = 30
+"""Rows of a result that are printed as text."""
+_OF_A_READING = (
+    "text", "shown", "value", "unit", "citations", "calculation", "program", "names", "rows", "size", "cells_read",
+)  # fmt: skip
+"""The fields that an answer has from the reading it gives."""
 
 
 def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
@@ -285,61 +341,52 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
     ]
 
 
-_VERDICTS = {
-    Status.VERIFIED: "verified",
-    Status.AMBIGUOUS: "ambiguous",
-    Status.GROUNDED: "grounded",
-    Status.UNVERIFIED: "not verified",
+SENTENCES = {
+    Status.VERIFIED: "Verified: two independent readings agree.",
+    Status.SURE: "Confident in this reading.",
+    Status.LIKELY: "Likely.",
+    Status.SEVERAL: "Several readings fit.",
+    Status.NOT_FOUND: "Nothing was found that answers this question.",
 }
+"""What each status says to a person."""
 
 
 def verdict(answer: Answer) -> str:
-    """One line with the status of the answer and the reasons for it; empty where there is no answer."""
-    if not answer.found:
-        return ""
-    return f"{_VERDICTS[answer.status]}: " + (" ".join(answer.reasons) or "nothing could be checked")
+    """The status of an answer as a sentence, with its reasons; empty if there is no answer."""
+    return " ".join((SENTENCES[answer.status], *answer.reasons)) if answer.found else ""
 
 
-def headline(reading: Answer | Alternative) -> str:
-    """The text of an answer or alternative; a bare number, or a list of them, is said with unit and scale.
+def chart_of_rows(names: Sequence[str], rows: ResultRows, title: str) -> Chart | None:
+    """The chart of a result: its first numbers over the texts or periods beside them.
 
-    >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
-    '$109.6 million'
+    None if the result has no such columns, or its numbers are in several units.
     """
-    text, value, unit = reading.text, reading.value, reading.unit
-    printed = [(cited.text, cited.unit, cited.scale) for cited in reading.citations]
-    said, _ = headline_and_exact(text, value, unit, printed)
-    return said.replace(JOINT, " ") if said != text else with_measure(text, value, unit)
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    values = {name: [None if cell is None else cell.value for cell in column] for name, column in columns}
+    units = {cell.unit for row in rows for cell in row if cell is not None and isinstance(cell.value, Decimal)}
+    return chart_of_columns(values, title, units.pop()) if len(units) == 1 else None
 
 
-def with_measure(text: str, value: str | None, unit: str | None) -> str:
-    """A text that gives one number, with what it does not say of the number's scale and unit behind it.
+def _rows_json(found: Answer | Alternative) -> dict[str, Any]:
+    rows = [[None if cell is None else cell.to_json() for cell in row] for row in found.rows]
+    return {"names": list(found.names), "rows": rows, "row_count": found.size}
 
-    >>> with_measure("12.5%", "12.5", "PERCENT"), with_measure("58,232", "58232", "KiloM")
-    ('12.5%', '58,232 (km)')
-    """
-    numbers = list(stated_numbers(text))
-    if value is None or len(numbers) != 1:
-        return text
-    number, word = numbers[0], unit_word(unit)
-    scale = ""
-    if number.power is None and not number.percent and number.value:
-        ratio = Fraction(value) / number.value
-        scale = next(
-            (scale_name(letters, unit) for letters, power in SCALE_POWERS.items() if ratio == Fraction(10) ** power),
-            "",
-        )
-    said = text.casefold()
-    missing = [word for word in (scale, word) if word and word.casefold() not in said]
-    return f"{text} ({' '.join(missing)})" if missing else text
+
+def rows_text(names: Sequence[str], rows: ResultRows, size: int) -> list[str]:
+    """The rows of a result as lines: its first rows under the names of their columns, and how many more there are."""
+    texts = [["(blank)" if cell is None else str(cell) for cell in row] for row in rows[:SHOWN_ROWS]]
+    more = size - len(texts)
+    return [aligned([names, *texts]), *([f"  … and {more:,} more rows"] if more else [])]
 
 
 def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
-        lines = ["Nothing was found that answers this question.", *answer.reasons, *_quoted(answer)]
+        lines = [SENTENCES[answer.status], *answer.reasons, *_quoted(answer)]
         lines += _others(answer)
         return "\n".join(harmless_text(line) for line in lines)
+    if len(answer.names) > 1:
+        return "\n".join((*rows_text(answer.names, answer.rows, answer.size), evidence_text(answer)))
     said = harmless_text(answer.display)
     if answer.calculation or not answer.prompt:
         said = single_line(said)  # the text of a cell must not look like the lines below it
@@ -350,6 +397,7 @@ def evidence_text(answer: Answer) -> str:
     """Evidence of an answer as text: calculation, cited cells as a small table, verdict, other tables' answers."""
     parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
     parts += _quoted(answer)
+    parts += ["", f"The model remarks: {_cut(answer.remark, _WIDEST_CALCULATION)}"] if answer.remark else []
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [used] if (used := usage_text(answer)) else []
     parts += _others(answer)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from string import Template
 from typing import Any, Protocol
@@ -113,7 +113,7 @@ class Generator:
         answer, request = self._first(prepared, completion)
         if request is not None:
             try:
-                answer = self._second(prepared, completion, self._llm.complete(request), answer, on_text)
+                answer = self._second(prepared, completion, self._llm.complete(request))
             except LLMReplyError as error:
                 answer = _unmended(answer, error)
         return _timed(answer, started)
@@ -145,21 +145,12 @@ class Generator:
         messages = (*prepared.request.messages, said, repair_message(fault))
         return answer, replace(prepared.request, messages=messages, stage=REPAIR)
 
-    def _second(
-        self,
-        prepared: Prepared,
-        completion: Completion,
-        mended: Completion,
-        first: Answer,
-        on_text: OnText | None,
-    ) -> Answer:
+    def _second(self, prepared: Prepared, completion: Completion, mended: Completion) -> Answer:
         """The answer after the repair, with the usage of both requests."""
         answer, _ = self._judged(prepared, mended)
         spent = UsageMeter()
         spent.add(STAGE, completion.usage)
         spent.add(REPAIR, mended.usage)
-        if on_text is not None and answer.text != first.text:
-            on_text(f"\n{answer.text}")
         return replace(answer, usage=spent.to_json())
 
     def _judged(self, prepared: Prepared, completion: Completion) -> tuple[Answer, str]:
@@ -183,9 +174,8 @@ class Generator:
         )
         if not draft.found:
             return answer, ""
-        found = judge(draft, prepared.evidence)
-        told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "fault"}
-        return replace(answer, text=draft.text, **told), found.fault
+        judged = judge(draft, prepared.evidence, answer)
+        return judged.answer, judged.fault
 
     def _request(self, messages: Sequence[Message]) -> Request:
         return Request(

@@ -174,6 +174,12 @@ def _close(stated: Fraction, actual: Fraction, step: Fraction) -> bool:
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|except|nobody|nothing)\b|n['’]t\b", re.IGNORECASE)
 
+
+def says_truth(text: str) -> bool:
+    """Whether a text begins with yes or no."""
+    return _YES_NO.match(text) is not None
+
+
 MOST_SAID = 100
 """Results that are looked for in a text."""
 

@@ -20,7 +20,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, TypeGuard
 
-from kgtable.answering.answer import Alternative, Answer, Citation
+from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, ComputedCell
 from kgtable.answering.evidence import Cell, Evidence, TableSource
 from kgtable.errors import EvaluationError, GraphClosedError, ProgramSyntaxError, UnknownTableError
 from kgtable.graph.table_source import TableReader
@@ -42,14 +42,16 @@ from kgtable.programs.algebra import (
     tables_of,
     walk,
 )
+from kgtable.programs.display import display, style_of, text_of_rows
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import normal
+from kgtable.programs.scalars import format_decimal, normal, quantity
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import LONG, is_plain, long_relation, relation_of
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.questions.relation_index import index_of
+from kgtable.values.spoken import NumberStyle
 from kgtable.values.unit_phrases import parse_unit_phrase
 
 RULES = "rules, no language model"
@@ -57,6 +59,9 @@ RULES = "rules, no language model"
 
 MOST_CITATIONS = 60
 """Cells that an answer cites; `Answer.cells_read` counts all."""
+
+MOST_ROWS = 300
+"""Rows of a result that an answer holds."""
 
 COUNTED_CELLS = 100_000
 """Up to how many cells are counted that a program read."""
@@ -151,29 +156,74 @@ def answer_by_rules(evidence: Evidence) -> Answer:
 
 
 def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
-    """The ranker's choice as an answer, with citations of the cells that its programs read."""
+    """The ranker's choice as an answer, with citations of the cells that its programs read.
+
+    A choice whose confidence is below the floor is the first alternative of an answer without text.
+    """
     retrieval = evidence.retrieval
-    results = [part.best.result for part in ranked.parts or (ranked,) if part.best is not None]
-    citations, count = citations_of(results, evidence)
-    words = "; ".join(dict.fromkeys(result.derivation for result in results))
-    return Answer(
+    alternatives = tuple(_alternative(other, evidence) for other in ranked.alternatives)
+    answer = Answer(
         question=retrieval.question,
-        text=ranked.text,
-        value=ranked.value,
-        unit=ranked.unit,
-        grounded=ranked.grounded,
+        text="",
         ambiguous=ranked.ambiguous,
+        doubtful=not ranked.sure,
         reasons=ranked.reasons,
-        citations=citations,
-        calculation=words or None,
-        alternatives=tuple(_alternative(other, evidence) for other in ranked.alternatives),
-        program=ranked.best.program if ranked.best is not None and not ranked.parts else None,
+        alternatives=alternatives,
         confidence=ranked.confidence,
-        cells_read=count,
         method=retrieval.method,
         model=RULES,
         retrieval=retrieval,
     )
+    parts = [part.best for part in ranked.parts or (ranked,) if part.best is not None]
+    if not parts:
+        return answer
+    said = None if len(parts) > 1 else parts[0].text
+    found = reading_of([part.result for part in parts], evidence, said, confidence=ranked.confidence)
+    if ranked.confidence < WEAK:
+        return replace(answer, alternatives=(found, *alternatives))
+    return replace(answer.reading(found), grounded=bool(found.citations))
+
+
+def reading_of(
+    results: Sequence[ProgramResult], evidence: Evidence, text: str | None = None, *, confidence: float | None = None
+) -> Alternative:
+    """The results of programs as one reading: text, value, unit and rows are the results, formatted here.
+
+    Args:
+        results: of one program, or of several that answer a question together.
+        evidence: the tables that they read.
+        text: the result in other words than its own, such as months for the dates of their first days.
+        confidence: that of the ranker.
+    """
+    citations, count = citations_of(results, evidence)
+    style = cited_style(citations)
+    rows = [row for result in results for row in islice(result.rows(), MOST_ROWS)]
+    plain = text_of_rows(rows)
+    only = results[0] if len(results) == 1 else None
+    value = None if only is None else only.value
+    number = None if value is None else value.number
+    is_table = only is not None and (len(only) > 1 or len(only.names) > 1)
+    said = text if text is not None and text != plain else ""
+    return Alternative(
+        text=said or plain,
+        table=citations[0].table if citations else next(iter(tables_of(results[0].program)), ""),
+        citations=citations,
+        value=None if number is None else format_decimal(number),
+        unit=None if number is None or value is None else value.unit,
+        calculation="; ".join(dict.fromkeys(result.derivation for result in results)) or None,
+        program=None if only is None else only.program,
+        confidence=confidence,
+        shown=said or text_of_rows(rows, lambda datum: display(datum, style)),
+        names=only.names if only is not None and is_table else (),
+        rows=tuple(tuple(ComputedCell.of(datum, style) for datum in row) for row in rows) if is_table else (),
+        size=len(only) if only is not None and is_table else 0,
+        cells_read=count,
+    )
+
+
+def cited_style(citations: Sequence[Citation]) -> NumberStyle:
+    """The number style of the cells that a result rests on."""
+    return style_of(quantity(c.value, c.unit, c.scale, c.text) for c in citations if c.value is not None)
 
 
 def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
@@ -196,11 +246,7 @@ def _is_aside(read: CellRead) -> bool:
 
 
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
-    citations, _ = citations_of([other.result], evidence)
-    table, derivation = other.tables[0], other.result.derivation
-    return Alternative(
-        other.text, table, citations, other.value, other.unit, derivation, other.program, other.confidence
-    )
+    return reading_of([other.result], evidence, other.text, confidence=other.confidence)
 
 
 DEEPEST_JSON = 100

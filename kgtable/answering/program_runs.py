@@ -12,25 +12,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
-from kgtable.answering.charts import Chart, chart_of_columns, image_of
+from kgtable.answering.answer import SHOWN_ROWS, Citation, ComputedCell, chart_of_rows, computed_text, rows_text
+from kgtable.answering.charts import Chart, image_of
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import citations_of, relations_of
+from kgtable.answering.program_answers import citations_of, cited_style, relations_of
 from kgtable.errors import EvaluationError, UsageError
 from kgtable.graph.store import TripleStore, query_errors
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import Program
-from kgtable.programs.batch_execution import value_text
 from kgtable.programs.compiled.to_sparql import SparqlQuery, compile_sparql
 from kgtable.programs.executor import run
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
+from kgtable.programs.scalars import quantity, truth
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.values.text import harmless_text, single_line
@@ -42,35 +40,12 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000
 """Rows of a result that are kept unless more are asked for."""
 
-SHOWN_ROWS = 30
-"""Rows that are printed as text."""
-
 
 class Engine(StrEnum):
     """Engine that computes the values: kgtable itself, or the graph's store."""
 
     MEMORY = "memory"
     SPARQL = "sparql"
-
-
-@dataclass(frozen=True, slots=True)
-class ComputedCell:
-    """One value of a result: as people read it, exact, and the QUDT unit of a number."""
-
-    text: str
-    value: Decimal | str | bool
-    unit: str | None = None
-
-    def __str__(self) -> str:
-        return with_measure(self.text, self._number, self.unit)
-
-    @property
-    def _number(self) -> str | None:
-        return format_decimal(self.value) if isinstance(self.value, Decimal) else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Text, value and unit; the value of a number is a decimal string."""
-        return {"text": self.text, "value": self._number or self.value, "unit": self.unit}
 
 
 @dataclass(frozen=True)
@@ -140,15 +115,9 @@ class ProgramRun:
     def plot(self) -> Chart | None:
         """The chart of the rows that are held: their first numbers over the texts or periods beside them.
 
-        None where the result has no such columns, or its numbers are in several units.
+        None if the result has no such columns, or its numbers are in several units.
         """
-        columns = {
-            name: [None if cell is None else cell.value for cell in column]
-            for name, column in zip(self._headings(), zip(*self.rows, strict=True), strict=True)
-        } if self.rows else {}  # fmt: skip
-        cells = [cell for row in self.rows for cell in row if cell is not None and isinstance(cell.value, Decimal)]
-        units = {cell.unit for cell in cells}
-        return chart_of_columns(columns, self.calculation, units.pop()) if len(units) == 1 else None
+        return chart_of_rows(self.names, self.rows, self.calculation)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a data frame of exact values: numbers are `Decimal`, missing values None."""
@@ -166,7 +135,7 @@ class ProgramRun:
         return f"ProgramRun({text!r}, {rows}, engine={self.engine.value!r})"
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._headings())
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(str(cell or ''))}</td>" for cell in row) + "</tr>"
             for row in self.rows[:SHOWN_ROWS]
@@ -182,34 +151,11 @@ class ProgramRun:
         elif self.size == 1 and len(self.names) == 1:
             yield single_line(harmless_text(self.text))
         else:
-            yield aligned([self._headings(), *(self._plain(row) for row in self.rows[:SHOWN_ROWS])])
-            if self._more():
-                yield f"  {self._more()}"
+            yield from rows_text(self.names, self.rows, self.size)
 
     def _more(self) -> str:
         left = self.size - min(len(self.rows), SHOWN_ROWS)
         return f"… and {left:,} more rows" if left else ""
-
-    def _headings(self) -> list[str]:
-        """The names of the columns, with unit and scale where all numbers of a column lack the same in print."""
-        return [
-            name if measure.strip("()").casefold() in name.casefold() else f"{name} {measure}"
-            for name, measure in zip(self.names, self._measures, strict=True)
-        ]
-
-    def _plain(self, row: tuple[ComputedCell | None, ...]) -> list[str]:
-        """A row as texts, without what the headings say."""
-        return [
-            "" if cell is None else cell.text if measure else str(cell)
-            for cell, measure in zip(row, self._measures, strict=True)
-        ]
-
-    @cached_property
-    def _measures(self) -> list[str]:
-        """For each column what the print of all its numbers lacks, such as ``(million EUR)``; else empty."""
-        columns = [[cell for row in self.rows if (cell := row[at])] for at in range(len(self.names))]
-        lacking = [{str(cell).removeprefix(cell.text).strip() for cell in column} for column in columns]
-        return [next(iter(found)) if len(found) == 1 else "" for found in lacking]
 
 
 class GraphPrograms:
@@ -231,15 +177,16 @@ class GraphPrograms:
         Raises leaves of `ProgramError`, `QueryError` and `RemoteStoreError` for a store that fails.
         """
         result = run(program, self._relations)
+        nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
+        citations, count = citations_of([result], nowhere)
         if engine is Engine.SPARQL:
             query = self._sparql(program)
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
         else:
-            rows = [tuple(map(_computed, row)) for row in islice(result.rows(), most)]
+            style = cited_style(citations)
+            rows = [tuple(ComputedCell.of(value, style) for value in row) for row in islice(result.rows(), most)]
             names, size, text = result.names, len(result), ""
-        nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
-        citations, count = citations_of([result], nowhere)
         return ProgramRun(program, engine, names, tuple(rows), size, result.derivation, citations, count, text)
 
     def compiled(self, program: Program) -> str:
@@ -305,15 +252,6 @@ def program_json(program: Program) -> str:
     return json.dumps(program_to_json(program), ensure_ascii=False, indent=2)
 
 
-def _computed(datum: Datum | None) -> ComputedCell | None:
-    if datum is None:
-        return None
-    if datum.number is not None:
-        return ComputedCell(value_text(datum), datum.number, datum.unit)
-    exact = datum.value if isinstance(datum.value, bool) else text_of(datum)
-    return ComputedCell(text_of(datum), exact)
-
-
 def _row(
     cells: Iterable[Decimal | float | str | None], units: tuple[str | None, ...]
 ) -> tuple[ComputedCell | None, ...]:
@@ -325,10 +263,10 @@ def _of_engine(cell: Decimal | float | str | None, unit: str | None) -> Computed
     if cell is None:
         return None
     if isinstance(cell, bool):
-        return ComputedCell("yes" if cell else "no", cell)
+        return ComputedCell.of(truth(cell))
     if isinstance(cell, str):
         return ComputedCell(cell, cell)
-    return _computed(quantity(Decimal(str(cell)).normalize(), unit))
+    return ComputedCell.of(quantity(Decimal(str(cell)).normalize(), unit))
 
 
 def _plain(term: object) -> Decimal | str | bool | None:

@@ -291,17 +291,21 @@ def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8").strip()
 
 
-_START = re.compile(r'"answer"\s*:\s*"')
+_START = re.compile(
+    r'\A(?:(?!"(?:answer|alternatives)"\s*:).)*"program"\s*:\s*null\b'
+    r'(?:(?!"alternatives"\s*:).)*?"answer"\s*:\s*"',
+    re.DOTALL,
+)
 _UNFINISHED = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")
 _END = re.compile(r'(?<!\\)(?:\\\\)*"')
 
 
 class AnswerStream:
-    r"""Takes the pieces of a JSON reply and passes on the value of its first ``answer`` field.
+    r"""Takes the pieces of a JSON reply and passes on the answer of a reply without a program.
 
     >>> said = []
     >>> stream = AnswerStream(said.append)
-    >>> for piece in ('{"found": true, "ans', 'wer": "12 ', 'mil', 'lion\\n", "x": 1}'):
+    >>> for piece in ('{"program": null, "found": true, "ans', 'wer": "12 ', 'mil', 'lion\\n", "x": 1}'):
     ...     stream(piece)
     >>> said
     ['12 ', 'mil', 'lion\n']
@@ -384,14 +388,14 @@ def draft_from_object(data: Mapping[str, Any]) -> Draft:
     alternatives = tuple(
         DraftAlternative(_cut(item["answer"]), item["program"], _unique(item["citations"]))
         for item in data["alternatives"][:MOST_ALTERNATIVES]
-        if item["answer"].strip()
+        if item["answer"].strip() or item["program"] or item["citations"]
     )
     text = _cut(data["answer"])
     return Draft(
         text,
         _unique(data["citations"]),
         data["program"],
-        bool(data["found"] and text),
+        bool(data["found"] and (text or data["program"] or data["citations"])),
         _cut(data["reasoning"], LONGEST_REASONING),
         alternatives,
     )

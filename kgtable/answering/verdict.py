@@ -1,26 +1,34 @@
-"""The verdict on an answer that a language model wrote: grounded, ambiguous, verified, with reasons.
+"""The verdict on a reply of a language model: grounded, ambiguous, verified, with reasons.
 
-The model's program is executed over whole tables; its text is checked against the result, its program
-against the question, and both against what the ranker of programs makes of the same question.
+The program of the reply is executed over whole tables, and its result is the answer. The program is checked against the
+question and against what the ranker of programs makes of it; a text without a program against the cells it cites.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
 
-from kgtable.answering.answer import Alternative, Citation, headline
+from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.evidence import Cell, Evidence
-from kgtable.answering.grounding import Facts, check_text, plain, speaks_of_falling, speaks_of_rising
+from kgtable.answering.grounding import (
+    Facts,
+    check_text,
+    plain,
+    says_truth,
+    speaks_of_falling,
+    speaks_of_rising,
+    stated_numbers,
+)
 from kgtable.answering.program_answers import (
     EvidenceRelations,
     cell_program,
-    citations_of,
     read_program,
+    reading_of,
     rebuilt,
     relations_of,
 )
@@ -42,6 +50,7 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.dimensions import comparable
+from kgtable.programs.display import display, says_only, style_of, text_of_rows
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.scalars import (
@@ -82,35 +91,32 @@ _KINDS = {
 }
 """The kinds of values that answer a question."""
 
+FEWEST_WORDS = 3
+"""Words that a remark says beyond the result."""
+
 NO_SECOND_READER = "The rules do not read the question alike, so no second reader confirms it."
 """The doubt that a second reading by the model takes away."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Result of the check of a reply; the fields are those of `Answer`.
+class Judgement(NamedTuple):
+    """A checked reply: the answer, why its program could not be executed, and how its text fits the result.
 
-    `fault` says why the program could not be executed, for the model to mend it.
+    `contradiction` says what of the text the result does not support; `is_said` whether the text gives the result.
     """
 
-    grounded: bool = False
-    ambiguous: bool = False
-    verified: bool = False
-    reasons: tuple[str, ...] = ()
-    value: str | None = None
-    unit: str | None = None
-    citations: tuple[Citation, ...] = ()
-    cells_read: int = 0
-    calculation: str | None = None
-    program: Program | None = None
-    confidence: float | None = None
-    alternatives: tuple[Alternative, ...] = ()
+    answer: Answer
     fault: str = ""
+    contradiction: str = ""
+    is_said: bool = False
 
 
-def judge(draft: Draft, evidence: Evidence) -> Verdict:
-    """Execute and check a model's reply. Never raises for what a model wrote."""
-    return _Judge(draft, evidence).verdict()
+def judge(draft: Draft, evidence: Evidence, answer: Answer | None = None) -> Judgement:
+    """Execute and check a reply. Never raises for the content of a reply.
+
+    Where the reply has a program, text, value, unit and rows of the answer are its result; the sentence beside it is
+    kept as a remark if the result supports it. `answer` has what is known of the answer before, such as its model.
+    """
+    return _Judge(draft, evidence).judgement(answer or Answer(evidence.retrieval.question, ""))
 
 
 class _Judge:
@@ -123,29 +129,77 @@ class _Judge:
         self._said: list[Datum] = []
         self._beyond: list[Cell] = []
 
-    def verdict(self) -> Verdict:
+    def judgement(self, answer: Answer) -> Judgement:
         """The whole of it."""
         draft = self._draft
         if draft.program is None:
-            results, cells = self._cited()
-        else:
-            try:
-                results, cells = [self._executed(draft.program)], []
-            except (KgtableError, ArithmeticError, RecursionError) as error:
-                fault = _told(error)
-                cited = tuple(Citation.of(cell) for cell in self._cells())
-                return Verdict(reasons=(f"The program cannot be executed: {fault}",), citations=cited, fault=fault)
-            self._cells()
+            return Judgement(self._from_cells(answer))
+        try:
+            results = [self._executed(draft.program)]
+        except (KgtableError, ArithmeticError, RecursionError) as error:
+            fault = _told(error)
+            return Judgement(replace(answer, reasons=(f"The program cannot be executed: {fault}",)), fault)
+        facts = self._facts(results)
+        remark, contradiction, is_said = self._remark(results, facts)
+        self._check_presumed(results)
+        found = reading_of(results, self._evidence)
+        if not found.citations:
+            self._faults.append("No cell was read.")
+        judged = replace(self._judged(answer, found, results), remark=remark)
+        if contradiction:
+            note = f"The sentence of the model was left out: {contradiction}"
+            judged = replace(judged, reasons=(*judged.reasons, note))
+        return Judgement(judged, "", contradiction, is_said)
+
+    def _from_cells(self, answer: Answer) -> Answer:
+        """The answer whose text stands in cited cells."""
+        draft = self._draft
+        results, cells = self._cited()
+        facts = self._facts(results)
+        plainly = text_of_rows([(value,) for value in self._said])
+        text = draft.text or plainly
         if draft.too_long:
             self._faults.append("The answer is too long to be checked.")
-        facts = self._facts(results)
         if not self._faults:
-            check = check_text(draft.text, facts, self._question)
+            check = check_text(text, facts, self._question)
             self._faults += check.faults
             self._doubts += check.doubts
         if not self._faults:
-            self._check_claims(results)
-        return self._judged(results, cells)
+            self._faults += self._claims(results, text)
+            self._check_presumed(results)
+        citations = tuple(map(Citation.of, cells))
+        only = self._said[0] if len(self._said) == 1 else None
+        number = None if only is None or self._faults else only.number
+        bare = plain(text) == plain(plainly) or (only is not None and number is not None and says_only(text, only))
+        style = style_of(value for value in self._said if value.number is not None)
+        found = Alternative(
+            text=text,
+            table=citations[0].table if citations else "",
+            citations=citations,
+            value=None if number is None else format_decimal(number),
+            unit=None if number is None or only is None else only.unit,
+            calculation="; ".join(dict.fromkeys(result.derivation for result in results)) or None,
+            program=results[0].program if len(results) == 1 else None,
+            shown=text_of_rows([(value,) for value in self._said], lambda datum: display(datum, style)) if bare else "",
+            cells_read=len(cells),
+        )
+        return self._judged(answer, found, results)
+
+    def _remark(self, results: Sequence[ProgramResult], facts: Facts) -> tuple[str, str, bool]:
+        """The sentence beside a program if the result supports it, what it contradicts, and whether it gives all."""
+        text = self._draft.text
+        if not text or self._draft.too_long:
+            return "", "", False
+        is_said = not check_text(text, facts, self._question).faults
+        truths = [value for value in facts.results if isinstance(value.value, bool) and not value.text]
+        beside = Facts(truths if says_truth(text) else (), (*facts.results, *facts.beside), facts.texts)
+        check = check_text(text, beside, self._question)
+        faults = check.faults or self._claims(results, text)
+        if faults:
+            told = any(True for _ in stated_numbers(text)) or says_truth(text) or not check.faults
+            return "", faults[0] if told else "", is_said
+        words = set(plain(text).split()) - set(plain(text_of_rows([(value,) for value in self._said])).split())
+        return text if len(words) >= FEWEST_WORDS else "", "", is_said
 
     # What was executed or cited
 
@@ -235,9 +289,8 @@ class _Judge:
 
     # What the text claims
 
-    def _check_claims(self, results: Sequence[ProgramResult]) -> None:
-        """Note directions that the text states and no program computed."""
-        text = self._draft.text
+    def _claims(self, results: Sequence[ProgramResult], text: str) -> list[str]:
+        """The directions that a text states and no program computed."""
         for result in results:
             for value in _values(result):
                 text = text.replace(text_of(value), " ") if value.number is None else text
@@ -246,19 +299,18 @@ class _Judge:
         asked = {token.word for token in Question.read(self._question).tokens}
         truth = any(isinstance(value.value, bool) for result in results for value in _values(result))
         if truth and all(isinstance(result.program.root, Compare) for result in results):
-            return
+            return []
         found = [change_of(result, self._relations) for result in results]
         changes = {None if change is None else change.direction for change in found}
         wanted = {1} if rises else {-1}
-        if (rises or falls) and not (rises and falls):
-            if changes != wanted and not self._is_echo(text):
-                self._faults.append("The answer states a direction that no program computed so.")
-        elif rises and falls:
-            self._faults.append("The answer states two directions.")
         unsaid = comparative - asked
         if unsaid and not any(extremes(result.program) for result in results) and changes != wanted:
             self._doubts.append(f"The answer says {min(unsaid)!r}, which no program computed.")
-        self._check_presumed(results)
+        if rises and falls:
+            return ["The answer states two directions."]
+        if (rises or falls) and changes != wanted and not self._is_echo(text):
+            return ["The answer states a direction that no program computed so."]
+        return []
 
     def _is_echo(self, text: str) -> bool:
         """Whether each word of a direction is the question's own, and a program computed the answer."""
@@ -285,53 +337,37 @@ class _Judge:
 
     # The verdict
 
-    def _judged(self, results: Sequence[ProgramResult], cells: Sequence[Cell]) -> Verdict:
-        if self._draft.program is None:
-            citations, count = tuple(map(Citation.of, cells)), len(cells)
-        else:
-            citations, count = citations_of(results, self._evidence)
-        value = results[0].value if len(results) == 1 else None
-        number = None if value is None else value.number
-        alternatives = self._named_by_the_model(results)
+    def _judged(self, answer: Answer, found: Alternative, results: Sequence[ProgramResult]) -> Answer:
+        """The answer with a reading, and what other readers make of the question."""
+        alternatives = self._named_by_the_model()
         ambiguous, confidence = False, None
         if not self._faults:
-            said = plain(self._draft.text)
-            other = next((found for found in alternatives if plain(found.text) != said), None)
+            said = plain(found.text)
+            other = next((reading for reading in alternatives if plain(reading.text) != said), None)
             if other is not None:
                 ambiguous = True
-                self._doubts.append(f"Another table gives {headline(other)[:60]} ({other.table}).")
+                self._doubts.append(f"Another table gives {other.display[:60]} ({other.table}).")
             self._check_readings(results)
             rivals, confidence, agreed = self._rivals(results)
             if not agreed:
                 self._doubts.append(NO_SECOND_READER)
-            by_size = [found for found in map(self._by_size, results) if found is not None]
-            for text, found in by_size:
-                by_size_alone = self._alternative(text, found)
-                self._doubts.append(f"By size alone it is {headline(by_size_alone)}: the numbers are negative.")
-                alternatives = (*alternatives, by_size_alone)
-            readings = [self._alternative(rival.text, rival.result) for rival in rivals]
-            alternatives = (*alternatives, *readings)
+            by_size = [reading_of([negative], self._evidence) for negative in filter(None, map(self._by_size, results))]
+            for reading in by_size:
+                self._doubts.append(f"By size alone it is {reading.display}: the numbers are negative.")
+            readings = [reading_of([rival.result], self._evidence, rival.text) for rival in rivals]
             for rival, reading in zip(rivals[:1], readings, strict=False):
-                said, where = headline(reading)[:60], ", ".join(rival.tables)
-                self._doubts.append(f"Another reading fits about as well and gives {said} ({where}).")
+                where = ", ".join(rival.tables)
+                self._doubts.append(f"Another reading fits about as well and gives {reading.display[:60]} ({where}).")
+            alternatives = (*alternatives, *by_size, *readings)
             ambiguous = ambiguous or bool(by_size) or bool(rivals)
-        if not citations and not self._faults:
-            self._faults.append("No cell was read.")
         faults, doubts = tuple(dict.fromkeys(self._faults)), tuple(dict.fromkeys(self._doubts))
-        good = ("The rules, which know nothing of the model, read the question alike.",)
-        words = "; ".join(dict.fromkeys(result.derivation for result in results))
-        told = number is not None and not faults
-        return Verdict(
+        return replace(
+            answer.reading(found),
             grounded=not faults,
             ambiguous=ambiguous and not faults,
             verified=not faults and not doubts,
-            reasons=faults + doubts or good,
-            value=format_decimal(number) if told and number is not None else None,
-            unit=value.unit if told and value is not None else None,
-            citations=citations,
-            cells_read=count,
-            calculation=words or None,
-            program=results[0].program if len(results) == 1 else None,
+            doubtful=bool(set(doubts) - {NO_SECOND_READER}),
+            reasons=faults + doubts,
             confidence=confidence,
             alternatives=alternatives,
         )
@@ -341,7 +377,8 @@ class _Judge:
         asked = Question.read(self._question)
         if len(asked.parts) > 1:
             self._doubts.append("The question asks several things.")
-        if not {_kind(value) for value in self._said} <= _KINDS.get(asked.wh, _ANY):
+        kinds, wanted = {_kind(value) for value in self._said}, _KINDS.get(asked.wh, _ANY)
+        if not (kinds & wanted if any(len(result.names) > 1 for result in results) else kinds <= wanted):
             self._doubts.append("The question asks for another kind of answer.")
         best: Coverage | None = None
         for result in results:
@@ -396,7 +433,7 @@ class _Judge:
                 rivals.append(other)
         return rivals, confidence, agreed
 
-    def _by_size(self, result: ProgramResult) -> tuple[str, ProgramResult] | None:
+    def _by_size(self, result: ProgramResult) -> ProgramResult | None:
         """What an extreme of numbers printed in brackets gives by their size, where it is something else."""
         if not extremes(result.program):
             return None
@@ -409,31 +446,11 @@ class _Judge:
             return None
         if answer_key(map(_absolute, _values(found))) == answer_key(map(_absolute, _values(result))):
             return None
-        return "; ".join(dict.fromkeys(map(text_of, _values(found)))), found
+        return found
 
-    def _alternative(self, text: str, result: ProgramResult) -> Alternative:
-        citations, _ = citations_of([result], self._evidence)
-        value = result.value
-        number = None if value is None else value.number
-        table = citations[0].table if citations else tables_of(result.program)[0]
-        return Alternative(
-            text,
-            table,
-            citations,
-            None if number is None else format_decimal(number),
-            None if number is None or value is None else value.unit,
-            result.derivation,
-            result.program,
-        )
-
-    def _named_by_the_model(self, results: Sequence[ProgramResult]) -> tuple[Alternative, ...]:
+    def _named_by_the_model(self) -> tuple[Alternative, ...]:
         """The answers of other tables that the model names, as far as they are grounded themselves."""
-        found = []
-        for other in self._draft.alternatives:
-            alternative = self._other(other)
-            if alternative is not None:
-                found.append(alternative)
-        return tuple(found)
+        return tuple(filter(None, map(self._other, self._draft.alternatives)))
 
     def _other(self, other: DraftAlternative) -> Alternative | None:
         judge = _Judge(Draft(other.text, other.citations, other.program), self._evidence)
@@ -441,13 +458,13 @@ class _Judge:
             results = judge._cited()[0] if other.program is None else [judge._executed(other.program)]
         except (KgtableError, ArithmeticError, RecursionError):
             return None
-        check = check_text(other.text, judge._facts(results), self._question)
-        if check.faults or judge._faults or not results:
+        facts = judge._facts(results)
+        if judge._faults or not results:
             return None
-        citations, _ = citations_of(results, self._evidence)
-        if not citations and not tables_of(results[0].program):
-            return None  # a mere constant comes from no table
-        return replace(self._alternative(other.text, results[0]), citations=citations)
+        if other.program is None and check_text(other.text, facts, self._question).faults:
+            return None
+        found = reading_of(results, self._evidence)
+        return found if found.citations or tables_of(results[0].program) else None  # a mere constant has no table
 
 
 def _told(error: Exception) -> str:

@@ -221,7 +221,7 @@ class Stages:
         return str((self._judge.complete(request).data or {})["verdict"])
 
 
-STATUSES = (Status.VERIFIED, Status.GROUNDED, Status.AMBIGUOUS)
+STATUSES = (Status.VERIFIED, Status.SURE, Status.LIKELY, Status.SEVERAL)
 
 
 class _Work:
@@ -282,7 +282,7 @@ def with_gold_tables(found: Retrieval, tables: Sequence[str]) -> Retrieval:
 def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, float]:
     """Share of answers with each status, share of those that are right, and whether the gold is named at all.
 
-    ``verified``, ``grounded`` and ``ambiguous`` are shares of all questions; ``verified_right`` and so on
+    ``verified``, ``sure``, ``likely`` and ``several`` are shares of all questions; ``verified_right`` and so on
     are there for answers of that status only, so that their mean is a precision. ``named`` is whether
     the answer or one of its alternatives is right.
     """

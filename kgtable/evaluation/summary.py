@@ -114,10 +114,12 @@ NAMES: Mapping[str, str] = {
     "named": "right or an alternative",
     "verified": "share verified",
     "verified_right": "precision of verified",
-    "grounded": "share grounded",
-    "grounded_right": "precision of grounded",
-    "ambiguous": "share ambiguous",
-    "ambiguous_right": "precision of ambiguous",
+    "sure": "share sure",
+    "sure_right": "precision of sure",
+    "likely": "share likely",
+    "likely_right": "precision of likely",
+    "several": "share of several readings",
+    "several_right": "precision of several readings",
     "judged": "weighted accuracy",
     "agreement": "judge agrees",
 }
@@ -241,8 +243,8 @@ def _place(metric: str) -> tuple[int, int, str]:
 SHOWN = (
     "recall@1", "recall@5", "recall@10", "recall@30", "all@30", "mrr", "ndcg@10", "no_table", "column_recall",
     "column_precision", "column_f1", "value_recall", "value_precision", "value_f1", "exact", "contained", "f1",
-    "numeric", "fact", "match", "named", "verified", "verified_right", "grounded", "grounded_right",
-    "ambiguous", "ambiguous_right", "judged", "agreement", "rounds",
+    "numeric", "fact", "match", "named", "verified", "verified_right", "sure", "sure_right",
+    "likely", "likely_right", "several", "several_right", "judged", "agreement", "rounds",
 )  # fmt: skip
 
 

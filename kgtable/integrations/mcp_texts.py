@@ -43,6 +43,7 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     if answer["answer"] is None:
         return "\n".join(["No answer was found.", *map(one_line, answer["reasons"])])
     lines = [one_line(answer["display"]), f"status: {answer['status']}"]
+    lines += [f"the model remarks: {one_line(answer['remark'])}"] if answer["remark"] else []
     lines += [f"= {one_line(answer['calculation'])}"] if answer["calculation"] else []
     lines += [_citation_line(cited) for cited in answer["citations"][:MOST_SHOWN]]
     lines += [

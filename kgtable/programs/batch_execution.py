@@ -15,7 +15,6 @@ from kgtable.programs.frames import Frame, Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
-from kgtable.values.spoken import JOINT, spoken_number
 from kgtable.values.text import without_marks
 from kgtable.values.units import SCALE_POWERS, scale_name
 
@@ -78,12 +77,6 @@ class Session(Executor):
 _NOTE_OF_A_NUMBER = re.compile(r"(?<=\d)(?<!\b10)(?:[⁰¹²³⁴-⁹ᵃ-ᶠ]{1,2}|[*†‡§]{1,3})$")
 
 
-def texts(denotation: Denotation) -> list[str]:
-    """The values of a denotation as texts, equal rows once: as printed, or plainly where they were computed."""
-    rows = (tuple(value_text(value) for value in row if value is not None) for row in denotation.rows)
-    return [text for row in dict.fromkeys(rows) for text in row]
-
-
 def value_text(value: Datum) -> str:
     """A value as people read it: with scale word and percent sign, durations as a clock shows them.
 
@@ -119,21 +112,3 @@ def _clock(seconds: Decimal) -> str:
         return f"{sign}{left}{fraction} s"
     body = f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
     return f"{sign}{body}{fraction}"
-
-
-def spoken_value(datum: Datum) -> str:
-    """A value as one says it, as the headline of an answer gives it: a number with its scale and unit.
-
-    >>> from decimal import Decimal
-    >>> from kgtable.programs.scalars import quantity
-    >>> spoken_value(quantity(Decimal("340500000"), "CCY_EUR", "T")), spoken_value(quantity(12, "PERCENT"))
-    ('€340.5 million', '12%')
-    """
-    text = value_text(datum)
-    if datum.number is None or datum.kind is ValueKind.DURATION or datum.unit == "SEC":
-        return text
-    digits = re.search(r"\.(\d+)", text)
-    said = spoken_number(
-        datum.number, datum.unit, power=SCALE_POWERS.get(datum.scale or "", 0), decimals=len(digits[1]) if digits else 0
-    )
-    return said.replace(JOINT, " ")

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
-from kgtable.programs.batch_execution import texts
-from kgtable.programs.dimensions import NO_UNIT
+from kgtable.programs.display import text_of_rows
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal, text_of
@@ -35,7 +34,6 @@ from kgtable.questions.ranker_weights import RankerWeights, ranker_weights
 from kgtable.questions.reading import Question
 from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import unit_symbol
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
 MOST_TABLES = 10
@@ -48,15 +46,10 @@ class RankedProgram:
 
     program: Program
     result: ProgramResult
-    texts: tuple[str, ...]
+    text: str
     tables: tuple[str, ...]
     op: str
     confidence: float
-
-    @property
-    def text(self) -> str:
-        """The answer as one text."""
-        return "; ".join(self.texts)
 
     @property
     def value(self) -> str | None:
@@ -283,15 +276,10 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
     except KgtableError:
         return None
     candidate = executed.candidate
-    said = tuple(texts(executed.denotation))
+    said = text_of_rows(executed.denotation.rows)
     if _asks_for_months(candidate):
-        said = tuple(dict.fromkeys(text[:7] if _FIRST_DAY.fullmatch(text) else text for text in said))
-    if _mixes_units(candidate) and len(said) == 1:
-        value = next(value for row in executed.denotation.rows for value in row if value is not None)
-        unit = value.unit or ""
-        named = unit.removeprefix("CCY_") if unit.startswith("CCY_") else unit_symbol(unit)
-        if value.number is not None and not value.text and unit not in ("PERCENT", "SEC"):
-            said = (f"{said[0]} {named}".rstrip(),)
+        parts = (text[:7] if _FIRST_DAY.fullmatch(text) else text for text in said.split("; "))
+        said = "; ".join(dict.fromkeys(parts))
     return RankedProgram(candidate.program, result, said, candidate.source.ids, candidate.op, confidence)
 
 
@@ -301,9 +289,3 @@ def _asks_for_months(candidate: Candidate) -> bool:
     if target is None or not target.temporal or "month" not in question.stems_of(question.focus):
         return False
     return all(_FIRST_DAY.fullmatch(text_of(value)) for value in candidate.source.values_of(target, 400))
-
-
-def _mixes_units(candidate: Candidate) -> bool:
-    """Whether the cells of its measure are in several units, so that a number alone would tell nothing."""
-    measure = candidate.measure
-    return measure is not None and len({unit for unit in measure.units if unit not in NO_UNIT}) > 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
-from kgtable.programs.batch_execution import spoken_value
+from kgtable.programs.display import display
 from kgtable.questions.coverage import TELLING, Coverage
 from kgtable.questions.english import consumed_cues
 from kgtable.questions.ranker_weights import SURE_FROM
@@ -55,7 +55,7 @@ def _other_reading(found: Interpretation) -> str:
         return ""
     rival = found.rivals[0]
     values = (value for row in rival.denotation.rows for value in row if value is not None)
-    said = "; ".join(islice(dict.fromkeys(map(spoken_value, values)), 3))
+    said = "; ".join(islice(dict.fromkeys(map(display, values)), 3))
     where = ", ".join(rival.candidate.source.ids)
     return f"Also possible: {said} ({where})."
 

@@ -8,7 +8,7 @@ from typing import Any
 from kgtable.resources import __version__
 from kgtable.server.operations import METHOD, MOST_TRIPLES, QUESTION, READING, Operation, whole_schema
 
-STATUSES = ("verified", "ambiguous", "grounded", "unverified", "none")
+STATUSES = ("verified", "sure", "likely", "several", "not found")
 """The values of `kgtable.answering.answer.Status`, which takes long to import."""
 
 _TEXT = {"type": "string"}

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from kgtable.values.units import POWER_NAMES, SCALE_LETTERS, scale_name, units
 
 MINUS: Final = "\N{MINUS SIGN}"
 JOINT: Final = "\N{NO-BREAK SPACE}"
 """Between a number and what belongs to it."""
+
+
+class NumberStyle(NamedTuple):
+    """The marks of a number style: before the decimals, and between groups of thousands."""
+
+    decimal: str
+    group: str
+
+    def digits(self, english: str) -> str:
+        """Digits with English marks in this style.
+
+        >>> NumberStyle(",", ".").digits("8,200.00")
+        '8.200,00'
+        """
+        return english.translate({ord(","): self.group, ord("."): self.decimal})
+
+
+ENGLISH: Final = NumberStyle(".", ",")
 
 _UNNAMED = frozenset({"", "UNITLESS", "NUM"})
 _SIGNS = {
@@ -93,7 +111,14 @@ def unit_symbol(unit: str | None) -> str:
     return symbol.replace("W·h", "Wh").strip() or unit_name(unit, plural=True)
 
 
-def spoken_number(value: Decimal, unit: str | None = None, *, power: int = 0, decimals: int | None = None) -> str:
+def spoken_number(
+    value: Decimal,
+    unit: str | None = None,
+    *,
+    power: int = 0,
+    decimals: int | None = None,
+    style: NumberStyle = ENGLISH,
+) -> str:
     """A number with unit and scale as one says it.
 
     Args:
@@ -101,6 +126,7 @@ def spoken_number(value: Decimal, unit: str | None = None, *, power: int = 0, de
         unit: its QUDT local name.
         power: the scale it is printed in; kept where that gives a number people say.
         decimals: as many as are printed, for a number said in that scale.
+        style: the marks of decimals and thousands.
 
     Returns:
         The text; it begins with "about" where digits were left out.
@@ -126,6 +152,7 @@ def spoken_number(value: Decimal, unit: str | None = None, *, power: int = 0, de
         digits = f"{mantissa:,.{kept}f}"
     else:
         digits = f"{rounded:,f}" if rounded != mantissa else f"{_plain(mantissa):,f}"
+    digits = style.digits(digits)
     about = "" if rounded == mantissa or kept == _decimals(mantissa) else "about "
     if chosen < 0:
         sign = MINUS if value < 0 else ""
@@ -146,7 +173,7 @@ def _with_unit(digits: str, unit: str | None, *, negative: bool, one: bool) -> s
     return f"{sign}{digits}{JOINT}{unit_name(unit) if one and unit in _SPOKEN_IN_FULL else symbol}"
 
 
-def exact_number(value: Decimal, unit: str | None = None) -> str:
+def exact_number(value: Decimal, unit: str | None = None, style: NumberStyle = ENGLISH) -> str:
     """The whole number with the unit's full name.
 
     >>> exact_number(Decimal("198000000"), "CCY_USD"), exact_number(Decimal(1), "KiloM")
@@ -154,7 +181,7 @@ def exact_number(value: Decimal, unit: str | None = None) -> str:
     """
     sign = MINUS if value < 0 else ""
     name = unit_name(unit, plural=abs(value) != 1)
-    return f"{sign}{_plain(abs(value)):,f} {name}".rstrip()
+    return f"{sign}{style.digits(f'{_plain(abs(value)):,f}')} {name}".rstrip()
 
 
 def _power_of(size: Decimal) -> int:
@@ -164,7 +191,8 @@ def _power_of(size: Decimal) -> int:
         mantissa = size.scaleb(-power)
         if mantissa < _LARGEST_MANTISSA and _decimals(mantissa) <= _SAID_DECIMALS:
             return power
-    return fitting[0] if fitting and fitting[0] > _IN_FULL else 0
+    large = bool(fitting) and fitting[0] > _IN_FULL and size.scaleb(-fitting[0]) < _LARGEST_MANTISSA
+    return fitting[0] if large else 0
 
 
 def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:

@@ -3,9 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
-from kgtable.answering.answer import Alternative, Answer, Citation, as_text, headline
+from kgtable.answering.answer import Alternative, Answer, Citation, as_text
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
@@ -32,21 +30,6 @@ def test_texts_from_tables_cannot_become_markup() -> None:
     rows = [line for line in hostile._repr_markdown_().splitlines() if line.startswith("| tables")]
     assert len(rows) == 1
     assert "\x1b" not in as_text(hostile)
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "unit", "shown"),
-    [
-        ("1,500", "1500000000", "CCY_EUR", "€1,500 million"),
-        ("EUR 1.5 billion", "1500000000", "CCY_EUR", "€1.5 billion"),
-        ("12", "12", "KiloM", "12 km"),
-        ("12.5%", "12.5", "PERCENT", "12.5%"),
-        ("Norway", None, None, "Norway"),
-        ("2019", "2019", "UNITLESS", "2019"),
-    ],
-)
-def test_a_bare_number_is_shown_with_unit_and_scale(text: str, value: str | None, unit: str | None, shown: str) -> None:
-    assert headline(Answer("?", text, value, unit)) == shown
 
 
 def citation() -> Citation:

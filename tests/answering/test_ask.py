@@ -136,7 +136,7 @@ def test_a_model_that_fails_is_an_error(kg: api.KnowledgeGraph, ask: Ask, act: A
 def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: api.KnowledgeGraph, ask: Ask, act: Act, says: str) -> None:
     with ScriptedServer([act]) as server:
         answer = ask(kg, QUESTION, base_url=server.base_url)
-    assert (answer.found, answer.verified, answer.status) == (False, False, "none")
+    assert (answer.found, answer.verified, answer.status) == (False, False, "not found")
     assert says in answer.reasons[0]
     assert answer.usage["requests"] in (1, 2)
 

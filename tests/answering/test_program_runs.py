@@ -121,12 +121,12 @@ def test_the_compiled_query_runs_unchanged(name: str, kg: kgtable.KnowledgeGraph
 def test_one_value_is_exact_with_its_unit_its_words_and_its_cells(kg: kgtable.KnowledgeGraph) -> None:
     paid = kg.run(PROGRAMS["sum"])
     assert (paid.value, paid.unit, paid.size, paid.names) == (Decimal(1431300000), "CCY_EUR", 1, ("value",))
-    assert paid.text == "1431300 thousand (EUR)"
+    assert paid.text == "€1,431.3 million"
     assert paid.calculation == "sum of 2023"
     assert [cited.text for cited in paid.citations] == ["760,100", "330,700", "224,300", "116,200"]
     assert paid.cells_read == 4
-    assert str(paid).splitlines()[:2] == ["1431300 thousand (EUR)", "  = sum of 2023"]
-    assert repr(paid) == "ProgramRun('1431300 thousand (EUR)', 1 row, engine='memory')"
+    assert str(paid).splitlines()[:2] == ["€1,431.3 million", "  = sum of 2023"]
+    assert repr(paid) == "ProgramRun('€1,431.3 million', 1 row, engine='memory')"
 
 
 def test_rows_are_told_as_a_table_and_given_as_a_frame(kg: kgtable.KnowledgeGraph) -> None:
@@ -138,22 +138,22 @@ def test_rows_are_told_as_a_table_and_given_as_a_frame(kg: kgtable.KnowledgeGrap
         "Diameter (km)",
         "Rings",
     ]
-    assert lines[1].split() == ["Saturn", "146", "120,536", "yes"]
+    assert lines[1].split() == ["Saturn", "146", "120,536", "km", "yes"]
     assert run.value is None
     frame = run.to_frame()
     assert frame.iloc[0].tolist() == ["Saturn", Decimal(146), Decimal(120536), True]
     assert "<td>Jupiter</td>" in run._repr_html_()
-    assert run.text == "Saturn, 146, 120,536 (km), yes; Jupiter, 95, 142,984 (km), yes"
+    assert run.text == "Saturn, 146, 120,536 km, yes; Jupiter, 95, 142,984 km, yes"
     found = run.to_json()
     assert found["columns"] == ["Planet", "Moons", "Diameter (km)", "Rings"]
-    assert found["rows"][0][2] == {"text": "120,536", "value": "120536", "unit": "KiloM"}
+    assert found["rows"][0][2] == {"text": "120,536", "value": "120536", "unit": "KiloM", "display": "120,536 km"}
     assert parse_program(found["program"]) == run.program
     json.dumps(found)
 
 
 def test_numbers_of_many_digits_are_told(kg: kgtable.KnowledgeGraph) -> None:
     assert kg.run(of("sum", "Mass (10^24 kg)", "planets")).value == Decimal("2666612E+21")
-    assert kg.run(of("sum", "Mass (10^24 kg)", "planets")).text.startswith("2666612000")
+    assert kg.run(of("sum", "Mass (10^24 kg)", "planets")).text.startswith("2,666,612,000")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.prompting import Draft
-from kgtable.answering.verdict import Verdict, judge
+from kgtable.answering.verdict import Judgement, judge
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import evidence, quantities, table
@@ -31,8 +32,12 @@ def over(question: str, id: str, rows: tuple[tuple[str, ...], ...], unit: str = 
     return Evidence(Retrieval(question, (), (ScoredTable(id, 1.0),)), source)
 
 
-def judged(question: str, text: str, program: Any = None, *cells: str) -> Verdict:
+def judgement(question: str, text: str, program: Any = None, *cells: str) -> Judgement:
     return judge(Draft(text, cells, program), evidence(question))
+
+
+def judged(question: str, text: str, program: Any = None, *cells: str) -> Answer:
+    return judgement(question, text, program, *cells).answer
 
 
 RISE = op("percent_change", cell("T1.r1.c1"), cell("T1.r1.c2"))
@@ -98,19 +103,13 @@ def test_a_program_runs_over_all_rows_and_is_told_in_words() -> None:
 @pytest.mark.parametrize(
     ("question", "text", "program", "cells", "reason"),
     [
-        ("What was the change of cloud costs from 2018 to 2019?", "5 million EUR", CLOUD, [], "the result is -5 million EUR"),  # noqa: E501
-        ("What was the change of cloud costs from 2018 to 2019?", "They grew by 5 million EUR", CLOUD, [], "the result is -5"),  # noqa: E501
         ("What was the revenue in 2019?", "$1,500 million", None, ["T1.r1.c2"], "the result is 1,500 million EUR"),
         ("What was the revenue in 2019?", "1,500 million kg", None, ["T1.r1.c2"], "1,500 million kg is in no cited"),
         ("What was the revenue in 2019?", "revenue grew", None, ["T1.r1.c2"], "which the answer does not say"),
         ("What was the revenue in 2019?", "Revenue grew to 1,500 million EUR", None, ["T1.r1.c2"], "states a direction"),  # noqa: E501
-        ("What was the revenue in 2019?", "15 EUR", op("multiply", cell("T1.r1.c1"), cell("T1.r1.c2")), [], "EUR^2"),
         ("What were the costs in 2018?", "0", None, ["T1.r2.c1"], "Cell T1.r2.c1 is cited but does not exist or is blank"),  # noqa: E501
         ("What was the revenue in 2019?", "1,500", None, [], "no cell is cited"),
         ("What was the revenue in 2019?", "1,500", None, ["T9.r1.c2"], "does not exist"),
-        ("Which port has the most ships?", "Skarv", MOST, [], "The result is 'Fjell'"),
-        ("Which port has the most ships?", "Fjell with 28 ships", MOST, [], "28 is no result"),
-        ("How many ports are in Norway?", "3", {"op": "count", "rows": NORWAY}, [], "the result is 2"),
         ("How many ships has Skarv?", "42", None, ["T2.r1.c3"], ""),
     ],
 )  # fmt: skip
@@ -147,12 +146,48 @@ def test_answers_that_are_grounded_and_not_verified(
     assert any(reason in said for said in found.reasons), found.reasons
 
 
+@pytest.mark.parametrize(
+    ("text", "remark", "contradicts"),
+    [
+        ("", "", False),
+        ("See the result of the program.", "", False),
+        ("2", "", False),
+        ("3", "", True),
+        ("There are 3 ports", "", True),
+        ("They are the 2 ports of Norway", "They are the 2 ports of Norway", False),
+        ("The number of ports grew to 2", "", True),
+    ],
+)
+def test_the_result_of_a_program_is_the_answer_whatever_the_sentence_says(
+    text: str, remark: str, contradicts: bool
+) -> None:
+    found = judgement("How many ports are in Norway?", text, {"op": "count", "rows": NORWAY})
+    answer = found.answer
+    assert (answer.text, answer.value, answer.unit, answer.verified) == ("2", "2", "NUM", True), answer.reasons
+    assert (answer.remark, bool(found.contradiction)) == (remark, contradicts)
+    assert ("left out" in " ".join(answer.reasons)) is contradicts
+
+
+def test_a_group_is_a_table_of_names_and_values() -> None:
+    ships = {"op": "sum", "argument": {"column": "Ships"}}
+    program = {
+        "op": "group",
+        "source": "T2",
+        "keys": [{"column": "Country"}],
+        "measures": [{"expression": ships, "name": "ships"}],
+    }
+    found = judged("How many ships are there by country?", "see the program", program)
+    assert found.grounded
+    assert found.names == ("Country", "ships")
+    assert next([str(cell) for cell in row] for row in found.rows) == ["Norway", "75"]
+    assert found.text.startswith("Norway: 75")
+    assert found.to_json()["rows"][0][1]["value"] == "75"
+
+
 def test_a_ratio_told_in_percent_keeps_its_value() -> None:
     program = op("divide", op("subtract", cell("T1.r1.c2"), cell("T1.r1.c1")), cell("T1.r1.c1"))
     found = judged("What was the percent change of revenue from 2018 to 2019?", "25%", program)
     assert (found.grounded, found.value, found.unit) == (True, "0.25", "UNITLESS")
-    times = op("multiply", program, 100)
-    assert judged("What was the percent change of revenue from 2018 to 2019?", "25%", times).verified is False
 
 
 def test_the_lowest_of_costs_in_brackets_is_ambiguous() -> None:
@@ -164,7 +199,7 @@ def test_the_lowest_of_costs_in_brackets_is_ambiguous() -> None:
     )
     question = "What was the lowest cost in 2017?"
     lowest = {"op": "min", "argument": {"column": "2017"}, "rows": "T1"}
-    found = judge(Draft("(660) million USD", (), lowest), over(question, "costs", rows))
+    found = judge(Draft("(660) million USD", (), lowest), over(question, "costs", rows)).answer
     assert (found.grounded, found.ambiguous, found.verified) == (True, True, False), found.reasons
     assert any("(500)" in other.text or "500" in other.text for other in found.alternatives)
 
@@ -176,7 +211,7 @@ def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
     source = MemoryTables(tables, {t.id: quantities(t, "CCY_EUR", "M", 6) for t in tables})
     question = "What was the revenue in 2019?"
     scores = tuple(ScoredTable(t.id, 1.0 - place / 10) for place, t in enumerate(tables))
-    found = judge(Draft("1,500 million EUR", ("T1.r1.c1",)), Evidence(Retrieval(question, (), scores), source))
+    found = judge(Draft("1,500 million EUR", ("T1.r1.c1",)), Evidence(Retrieval(question, (), scores), source)).answer
     assert (found.ambiguous, found.verified) == (True, False), found.reasons
     assert [(a.text, a.table) for a in found.alternatives] == [("900", "halden")]
 
@@ -202,9 +237,11 @@ def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
     ],
 )  # fmt: skip
 def test_a_program_that_cannot_be_executed_says_why(program: Any, fault: str) -> None:
-    found = judged("What?", "5", program)
-    assert found.fault
-    assert fault in found.fault
+    judgement_ = judgement("What?", "5", program)
+    assert judgement_.fault
+    assert fault in judgement_.fault
+    found = judgement_.answer
+    assert not found.found
     assert not found.grounded
     assert not found.ambiguous
     assert not found.verified
@@ -215,9 +252,9 @@ def test_deep_and_wide_programs_end_in_a_fault() -> None:
     deep: Any = 1
     for _ in range(5_000):
         deep = {"op": "negate", "operand": deep}
-    assert "deep" in judged("?", "1", deep).fault
+    assert "deep" in judgement("?", "1", deep).fault
     wide = {"op": "and", "conditions": [True] * 100_000}
-    assert judged("?", "1", wide).fault
+    assert judgement("?", "1", wide).fault
 
 
 _JSON = st.recursive(

@@ -174,14 +174,14 @@ async function* events(asked, signal) {
 
 async function show(answer) {
   const readings = [...(answer.answer ? [answer] : []), ...(answer.alternatives ?? [])];
-  const leads = Boolean(answer.answer) && !answer.weak;
+  const leads = Boolean(answer.answer);
   const text = h("p", { class: "answer-text", id: "answer-text", tabindex: "-1", dir: "auto" });
   const body = h("div", { id: "reading" });
   const around = h("div", { id: "tables", class: "evidence" });
   const buttons = readings.map((reading, index) => choice(reading, () => turnTo(index)));
   const status = h("p", { class: "status" }, said(answer));
   const offered = choices(answer, buttons, leads);
-  const sure = leads && answer.status !== "ambiguous";
+  const sure = leads && answer.status !== "several";
   const exact = h("div");
   const nearest = h("div", { id: "nearest" });
   const next = h("div", { id: "next" });
@@ -257,27 +257,27 @@ function tableCards(tables) {
 }
 
 const STATUS = {
-  verified: ["good", "✓ Verified", "Two independent readers of the question got the same result from the same table."],
-  grounded: ["", "Grounded", "Every number and text stands in the cited cells or was computed from them. One reader read the question."],
-  ambiguous: ["warn", "Ambiguous", "Another reading of the question fits about as well."],
-  unverified: ["warn", "Not verified", "The answer could not be traced to the tables."],
-  none: ["", "No answer", "No cell or computation answers the question."],
+  verified: ["good", "✓ Verified"],
+  sure: ["good", "Sure"],
+  likely: ["", "Likely"],
+  several: ["warn", "Several readings"],
+  "not found": ["", "Not found"],
 };
 
 /** What is known of the answer, and who found it. */
 function said(answer) {
-  const rules = answer.offline && answer.answer && !answer.weak ? "Found by kgtable's own rules, without a language model." : null;
+  const rules = answer.offline && answer.answer ? "Found by kgtable's own rules, without a language model." : null;
   const model = !answer.offline && answer.answer ? `Answered by ${answer.model}` : null;
   return [badge(answer), confidence(answer), h("small", {}, rules ?? model ?? "")].filter(Boolean);
 }
 
 function badge(answer) {
-  const [kind, words, meaning] = STATUS[answer.weak ? "none" : answer.status] ?? STATUS.unverified;
-  return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.weak ? "none" : answer.status, title: meaning }, words);
+  const [kind, words] = STATUS[answer.status];
+  return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.status, title: answer.sentence }, words);
 }
 
 function confidence(answer) {
-  if (!answer.answer || answer.weak || typeof answer.confidence !== "number") return null;
+  if (!answer.answer || typeof answer.confidence !== "number") return null;
   return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
 }
 
@@ -297,9 +297,9 @@ const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 
 
 function choices(answer, buttons, leads) {
   if (!buttons.length || (leads && buttons.length < 2)) return null;
-  const title = !leads ? "The nearest readings, none of them sure" : answer.status === "ambiguous" ? "Which did you mean?" : "Less likely readings";
+  const title = !leads ? "The nearest readings, none of them sure" : answer.status === "several" ? "Which did you mean?" : "Less likely readings";
   const group = h("div", { class: "choices", role: "group", "aria-label": title }, h("div", {}, buttons));
-  if (leads && answer.status !== "ambiguous") return h("details", { class: "way" }, h("summary", {}, title), group);
+  if (leads && answer.status !== "several") return h("details", { class: "way" }, h("summary", {}, title), group);
   group.prepend(h("h2", { class: "minor" }, title));
   return group;
 }

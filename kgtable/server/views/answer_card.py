@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, Status
+from kgtable.answering.answer import SENTENCES, Alternative, Answer, Citation
 from kgtable.answering.charts import Chart, svg_of
 from kgtable.answering.evidence import CELL_ID
-from kgtable.answering.headlines import PrintedNumber, headline_and_exact
-from kgtable.answering.program_answers import RULES
+from kgtable.answering.program_answers import RULES, cited_style
 from kgtable.errors import GraphError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
@@ -20,7 +20,7 @@ from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
 from kgtable.server.views.table_list import titled
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import spoken_period, unit_name
+from kgtable.values.spoken import exact_number, spoken_period, unit_name
 from kgtable.values.units import units
 
 SHOWN_TRIPLES = 60
@@ -44,10 +44,9 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
     found = answer.retrieval
     trace: Mapping[str, Any] = {} if found is None else found.trace
     triples = () if found is None else found.triples[:SHOWN_TRIPLES]
-    is_weak = weak(answer)
     return {
         "offline": answer.model == RULES,
-        "weak": is_weak,
+        "sentence": SENTENCES[answer.status],
         **_reading(answer, graph),
         "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
         "chart": drawn(answer.plot()),
@@ -59,7 +58,7 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
             {**cited.to_json(), "document": graph.names.parse_passage_iri(cited.passage) or ""}
             for cited in answer.passages
         ],
-        "nearest": nearest_tables(answer, graph) if is_weak or not answer.found else [],
+        "nearest": nearest_tables(answer, graph) if not answer.found else [],
         "triples": [triple._asdict() for triple in triples],
         "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],
         "trace": {
@@ -88,15 +87,9 @@ def shortened(value: Any) -> Any:
     return value
 
 
-def weak(answer: Answer) -> bool:
-    """Whether an answer is too unsure to be a headline."""
-    unsure = answer.confidence is not None and answer.confidence < WEAK
-    return answer.found and unsure and answer.status is not Status.VERIFIED
-
-
 def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, Any]:
     """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
-    _, exact = headline_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
+    exact = _exact(reading)
     program = reading.program
     return {
         "exact": exact or None,
@@ -108,8 +101,12 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
     }
 
 
-def _printed(citations: Iterable[Citation]) -> list[PrintedNumber]:
-    return [(cited.text, cited.unit, cited.scale) for cited in citations]
+def _exact(reading: Answer | Alternative) -> str:
+    """The whole number with the full name of its unit, if that says more than the answer itself."""
+    if reading.value is None or not unit_name(reading.unit) or reading.unit == "PERCENT":
+        return ""
+    exact = exact_number(Decimal(reading.value), reading.unit, cited_style(reading.citations))
+    return "" if exact == reading.display else exact
 
 
 def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:

@@ -18,15 +18,13 @@ from typing import Any
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
-from kgtable.answering.program_answers import answer_by_rules, citations_of, read_program, relations_of
+from kgtable.answering.program_answers import answer_by_rules, read_program, reading_of, relations_of
 from kgtable.answering.prompting import one_line
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
-from kgtable.programs.algebra import tables_of
-from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.executor import run
-from kgtable.programs.scalars import format_decimal, text_of
+from kgtable.programs.scalars import text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
@@ -185,23 +183,10 @@ def _by_program(written: Any, evidence: Evidence) -> Answer:
     result = run(program, relations_of(evidence.source))
     if result.empty:
         raise KgtableError(EMPTY)
-    citations, count = citations_of([result], evidence)
-    known = {id: relations_of(evidence.source)[id] for id in tables_of(program)}
-    said = texts(Session(known).denotation(program))
-    value = result.value
-    number = None if value is None or value.number is None else format_decimal(value.number)
-    return Answer(
-        question=evidence.retrieval.question,
-        text="; ".join(said[:MOST_VALUES]),
-        value=number,
-        unit=value.unit if value is not None and number is not None else None,
-        grounded=bool(citations),
-        reasons=(UNCHECKED,) if citations else (UNREAD, UNCHECKED),
-        citations=citations,
-        calculation=result.derivation,
-        program=program,
-        cells_read=count,
-    )
+    found = reading_of([result], evidence)
+    reasons = (UNCHECKED,) if found.citations else (UNREAD, UNCHECKED)
+    answer = Answer(evidence.retrieval.question, "", grounded=bool(found.citations), reasons=reasons, doubtful=True)
+    return answer.reading(found)
 
 
 def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> Answer:
@@ -209,19 +194,14 @@ def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> An
     if not found.succeeded:
         raise KgtableError(found.text)
     text = "; ".join(text_of(value) for value in found.values[:MOST_VALUES])
-    verdict = judge_run(text, [found], evidence, tables)
-    grounded = verdict.grounded and bool(verdict.citations)
-    faults = () if grounded else (verdict.reasons[:1] if verdict.citations else (UNREAD,))
-    return Answer(
-        question=evidence.retrieval.question,
-        text=text,
-        value=verdict.value,
-        unit=verdict.unit,
-        grounded=grounded,
+    answer = judge_run(text, [found], evidence, tables).answer
+    faults = () if answer.grounded else (answer.reasons[:1] if answer.citations else (UNREAD,))
+    return replace(
+        answer,
+        verified=False,
+        doubtful=True,
         reasons=(*faults, UNCHECKED),
-        citations=verdict.citations,
         calculation=str(found.action)[:LONGEST_STATEMENT],
-        cells_read=verdict.cells_read,
     )
 
 

@@ -13,13 +13,12 @@ from itertools import islice
 from string import Template
 from typing import Any, Protocol
 
-from kgtable.answering.answer import with_measure
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import read_program, relations_of
 from kgtable.errors import KgtableError
-from kgtable.programs.batch_execution import value_text
+from kgtable.programs.display import display
 from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.scalars import Datum, format_decimal
+from kgtable.programs.scalars import Datum
 from kgtable.resources import PACKAGE
 from kgtable.systems.tablerag.vocabulary import cut
 
@@ -154,8 +153,7 @@ def told(error: BaseException) -> str:
 def _shown(value: Datum | None) -> str:
     if value is None:
         return ""
-    number = value.number
-    return with_measure(value_text(value), None if number is None else format_decimal(number), value.unit)
+    return display(value)
 
 
 @cache

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from string import Template
 from typing import Any
@@ -24,9 +24,10 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
 from kgtable.answering.prompting import Draft
-from kgtable.answering.verdict import Verdict, answer_key, judge
+from kgtable.answering.verdict import Judgement, answer_key, judge
 from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, estimate_tokens, fence
+from kgtable.programs.display import display, says_only, style_of
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.syntax import program_to_json
@@ -120,8 +121,6 @@ class ReactSolver:
             answer = answer_from_columns(evidence, shown)
         else:
             answer = self._voted(evidence, shown, llm)
-            if on_text is not None and answer.text:
-                on_text(answer.text)
         spent = round((time.perf_counter() - started) * 1000, 3)
         return replace(answer, timings_ms={**evidence.retrieval.timings_ms, "answer": spent})
 
@@ -216,8 +215,8 @@ class ReactSolver:
         """Why an answer does not follow from the actions; empty where it does, or says that there is none."""
         if not text.strip():
             return ""
-        verdict = judge_run(text, steps, evidence, tables)
-        return "" if verdict.grounded else " ".join(verdict.reasons[:2])[:600]
+        judged = judge_run(text, steps, evidence, tables)
+        return (judged.contradiction or ("" if judged.answer.grounded else " ".join(judged.answer.reasons[:2])))[:600]
 
     def _actions(self, evidence: Evidence, tables: Sequence[str]) -> Actions:
         if self._language == "sql":
@@ -309,9 +308,7 @@ def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]
     )
     if not text:
         return answer
-    found = judge_run(text, run.steps, evidence, tables)
-    told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "fault"}
-    return replace(answer, text=text, **told)
+    return judge_run(text, run.steps, evidence, tables, answer).answer
 
 
 def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
@@ -346,49 +343,62 @@ CHECKED_ROWS = 300
 UNCOMPUTED = "It was computed by code, and no program of kgtable was found that gives the same."
 
 
-def judge_run(text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]) -> Verdict:
+def judge_run(
+    text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str], answer: Answer | None = None
+) -> Judgement:
     """Execute and check an answer after the steps of a run.
+
+    Where the steps are programs, the result of the last one that the text gives is the answer; of the last one if the
+    text gives none.
 
     Args:
         text: the final answer.
         steps: the observations, in order.
         evidence: what was retrieved.
         tables: the ids of the tables that the steps could read.
+        answer: what is known of the answer before.
     """
+    base = answer or Answer(evidence.retrieval.question, "")
     succeeded = [step for step in reversed(steps) if step.succeeded]
     if not succeeded:
-        return Verdict(reasons=("No action gave this answer.",))
+        return Judgement(replace(base, text=text, reasons=("No action gave this answer.",)))
     if succeeded[0].program is None:
-        return _by_code(text, succeeded, evidence, tables)
-    verdicts: list[Verdict] = []
-    for step in succeeded:
-        verdicts.append(judge(Draft(text, program=step.program), evidence))
-        if verdicts[-1].grounded:
-            return verdicts[-1]
-    return verdicts[0]
+        return _by_code(text, succeeded, evidence, tables, base)
+    judged = [judge(Draft(text, program=step.program), evidence, base) for step in succeeded]
+    first = next((found for found in judged if found.is_said), judged[0])
+    if not first.contradiction:
+        return first
+    return first._replace(answer=replace(first.answer, verified=False, doubtful=True))
 
 
-def _by_code(text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]) -> Verdict:
+def _by_code(
+    text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str], base: Answer
+) -> Judgement:
     question = evidence.retrieval.question
     texts = _names(evidence, tables)
-    first: Verdict | None = None
+    first: Answer | None = None
     for step in [variant for given in steps for variant in _variants(given)]:
         check = check_text(text, Facts(step.values, (), texts), question)
-        citations = _citations(step, evidence)
-        found = Verdict(
-            grounded=not check.faults,
+        style = style_of(value for value in step.values if value.number is not None)
+        bare = len(step.values) == 1 and says_only(text, step.values[0])
+        found = replace(
+            base,
+            text=text,
+            shown=display(step.values[0], style) if bare else "",
             reasons=(*check.faults, *check.doubts) or (UNCOMPUTED,),
-            citations=citations,
+            citations=_citations(step, evidence),
             cells_read=step.cells_read,
             calculation=str(step.action)[:300],
             value=_value(step),
             unit=_unit(step),
+            doubtful=True,
         )
-        if found.grounded:
-            return _by_program(text, step, evidence, tables) or found
+        if not check.faults:
+            known = _by_program(text, step, evidence, tables, base)
+            return known or Judgement(replace(found, grounded=bool(found.citations)))
         first = first or found
     assert first is not None
-    return replace(first, value=None, unit=None)
+    return Judgement(replace(first, value=None, unit=None))
 
 
 def _variants(step: Observation) -> list[Observation]:
@@ -399,17 +409,19 @@ def _variants(step: Observation) -> list[Observation]:
     return [replace(step, values=values), step]
 
 
-def _by_program(text: str, step: Observation, evidence: Evidence, tables: Sequence[str]) -> Verdict | None:
-    """The verdict by a program of the rules that gives what the code gave, where there is one."""
+def _by_program(
+    text: str, step: Observation, evidence: Evidence, tables: Sequence[str], base: Answer
+) -> Judgement | None:
+    """The verdict by a program of the rules that gives the result of the code, if there is one."""
     scores = {found.table: found.score for found in evidence.retrieval.tables}
     relations = relations_of(evidence.source)
     ranked = answer_by_programs(evidence.retrieval.question, [(relations[id], scores.get(id, 0.0)) for id in tables])
     wanted = answer_key(step.values)
     for other in filter(None, (ranked.best, *ranked.alternatives)):
         if answer_key(_values(other.result)) == wanted:
-            verdict = judge(Draft(text, program=program_to_json(other.program)), evidence)
-            if verdict.grounded:
-                return verdict
+            judged = judge(Draft(text, program=program_to_json(other.program)), evidence, base)
+            if judged.answer.grounded:
+                return judged
     return None
 
 

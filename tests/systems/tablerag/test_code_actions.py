@@ -111,7 +111,7 @@ def test_an_answer_by_code_is_verified_by_a_program_that_gives_the_same(
 ) -> None:
     model = ScriptedLLM([NO_QUERIES, NO_QUERIES, reply(action), reply(answer="55 EUR")])
     answer = graph.ask(QUESTION, method=f"tablerag:tables=1,language={language}", llm=model)
-    assert (answer.text, answer.value, answer.unit) == ("55 EUR", "55", "CCY_EUR")
+    assert (answer.display, answer.value, answer.unit) == ("€55", "55", "CCY_EUR")
     assert answer.verified, answer.reasons
     assert answer.program is not None
     assert {cell.text for cell in answer.citations} >= {"30.00", "25.00"}
