@@ -33,6 +33,7 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.retrieval.result import Retrieval
+from kgtable.values.decimals import shortened
 from kgtable.values.text import harmless_text, single_line
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ def _of_engine(cell: Decimal | float | str | None, unit: str | None) -> Computed
         return ComputedCell("yes" if cell else "no", cell)
     if isinstance(cell, str):
         return ComputedCell(cell, cell)
-    return _computed(quantity(Decimal(str(cell)).normalize(), unit))
+    return _computed(quantity(shortened(Decimal(str(cell))), unit))
 
 
 def _plain(term: object) -> Decimal | str | bool | None:

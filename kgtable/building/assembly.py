@@ -40,6 +40,7 @@ from kgtable.ontology.column_stats import (
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
 from kgtable.tables.discovery import FileVersion, TableFile, Walk, file_version, walk
+from kgtable.values.decimals import in_own_context
 
 _Key = TypeVar("_Key")
 
@@ -330,6 +331,7 @@ class GenerationContent:
             (folder / "ontology.owl").write_bytes(self.ontology.rdf_xml)
 
 
+@in_own_context
 def convert_tables(
     paths: Sequence[Path | str],
     out: IO[bytes],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Final
 
+from kgtable.values.decimals import scaled, shortened, with_places
 from kgtable.values.units import POWER_NAMES, SCALE_LETTERS, scale_name, units
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -116,10 +117,10 @@ def spoken_number(value: Decimal, unit: str | None = None, *, power: int = 0, de
     >>> spoken_number(Decimal("7496012"), "CCY_USD"), spoken_number(Decimal("1431300000")).replace(JOINT, " ")
     ('$7,496,012', '1,431.3 million')
     """
-    size = abs(value)
-    is_said = power and size and 1 <= size.scaleb(-power) < _LARGEST_MANTISSA
+    size = value.copy_abs()
+    is_said = power and size and 1 <= scaled(size, -power) < _LARGEST_MANTISSA
     chosen = power if is_said else _power_of(size)
-    mantissa = size.scaleb(-chosen)
+    mantissa = scaled(size, -chosen)
     rounded = _rounded(mantissa, scaled=bool(chosen))
     kept = decimals if decimals is not None and chosen == power else None
     if kept is not None and kept >= _decimals(mantissa):
@@ -153,15 +154,15 @@ def exact_number(value: Decimal, unit: str | None = None) -> str:
     ('198,000,000 US dollars', '1 kilometre')
     """
     sign = MINUS if value < 0 else ""
-    name = unit_name(unit, plural=abs(value) != 1)
-    return f"{sign}{_plain(abs(value)):,f} {name}".rstrip()
+    name = unit_name(unit, plural=value.copy_abs() != 1)
+    return f"{sign}{_plain(value.copy_abs()):,f} {name}".rstrip()
 
 
 def _power_of(size: Decimal) -> int:
     """The power of ten by which a number is said: millions and more by name, where that leaves few decimals."""
     fitting = [power for power in (12, 9, 6) if size >= Decimal(10) ** power]
     for power in fitting:
-        mantissa = size.scaleb(-power)
+        mantissa = scaled(size, -power)
         if mantissa < _LARGEST_MANTISSA and _decimals(mantissa) <= _SAID_DECIMALS:
             return power
     return fitting[0] if fitting and fitting[0] > _IN_FULL else 0
@@ -172,8 +173,8 @@ def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
     if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:
-        return mantissa.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
-    return mantissa.quantize(Decimal(1).scaleb(mantissa.adjusted() - 2), ROUND_HALF_EVEN)
+        return with_places(mantissa, 2)
+    return with_places(mantissa, 2 - mantissa.adjusted())
 
 
 def _decimals(number: Decimal) -> int:
@@ -183,9 +184,9 @@ def _decimals(number: Decimal) -> int:
 
 def _plain(number: Decimal) -> Decimal:
     """The number without zeros at its end, and without an exponent."""
-    short = number.normalize()
+    short = shortened(number)
     exponent = short.as_tuple().exponent
-    return short.quantize(Decimal(1)) if isinstance(exponent, int) and 0 < exponent < 28 else short
+    return with_places(short, 0) if isinstance(exponent, int) and 0 < exponent < 28 else short
 
 
 _DURATION = re.compile(r"P(\d+)([YMW])")
