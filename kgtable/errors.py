@@ -78,6 +78,10 @@ class UnreadableTableError(TableError):
     """The file is damaged, locked, not of the kind its name says, or beyond the limits."""
 
 
+class UnavailableTableError(UnreadableTableError):
+    """The file cannot be read at present: a package is missing, memory is short, or another program writes to it."""
+
+
 class EmptyTableError(TableError):
     """The file holds no cell."""
 

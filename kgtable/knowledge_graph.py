@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
 
 import pyoxigraph as ox
 
@@ -36,6 +36,7 @@ from kgtable.resources import __version__
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import output_file
+from kgtable.values.decimals import in_own_context
 
 if TYPE_CHECKING:
     import owlready2
@@ -85,6 +86,23 @@ MOST_LISTED = 1_000
 _OPEN_GRAPHS: weakref.WeakSet[KnowledgeGraph] = weakref.WeakSet()
 
 
+_Made = TypeVar("_Made")
+
+
+class _once(cached_property[_Made]):
+    """A `cached_property` computed once, however many threads ask: from Python 3.12 `functools` takes no lock."""
+
+    def __get__(self, graph: Any, owner: type | None = None) -> _Made:  # type: ignore[override]
+        if graph is None:
+            return self  # type: ignore[return-value]
+        with graph.opening:
+            name = self.attrname or ""
+            if name not in graph.__dict__:
+                graph.__dict__[name] = self.func(graph)
+            found: _Made = graph.__dict__[name]
+            return found
+
+
 class KnowledgeGraph:
     """A graph opened for reading: one complete state of it, also while another build runs.
 
@@ -99,6 +117,7 @@ class KnowledgeGraph:
         self.path = Path(directory)
         self.built = built
         self._closed = False
+        self.opening = threading.RLock()
         self._asking = threading.Lock()
         self._kept_asker: tuple[AskSettings, LLM | None, tuple[str, ...] | None, Asker] | None = None
         place = GraphDirectory(directory)
@@ -154,7 +173,7 @@ class KnowledgeGraph:
         if self._closed:
             raise GraphClosedError(f"The graph in {self.path} was closed.", hint="Open it again with kgtable.open.")
 
-    @cached_property
+    @_once
     def store(self) -> TripleStore:
         """The store of the graph: files in the directory, or the SPARQL endpoint it is connected to."""
         self._check_open()
@@ -166,7 +185,7 @@ class KnowledgeGraph:
         functions = partial(_functions, weakref.proxy(self))
         return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease), functions)
 
-    @cached_property
+    @_once
     def catalogue(self) -> Catalogue:
         """The files and tables that the graph was built from; of a connected graph, the tables it holds."""
         self._check_open()
@@ -181,7 +200,7 @@ class KnowledgeGraph:
         """The tables by id."""
         return Tables(self.catalogue.tables, self.reader.read, self.reader.values)
 
-    @cached_property
+    @_once
     def ontology(self) -> rdflib.Graph:
         """The generated ontology; of a connected graph, the whole default graph, which includes it."""
         self._check_open()
@@ -262,6 +281,7 @@ class KnowledgeGraph:
         found = self.store.query(query)
         return chart_of_columns(to_columns(found, MOST_POINTS), title) if isinstance(found, ox.QuerySolutions) else None
 
+    @in_own_context
     def sql(self, query: str) -> pd.DataFrame:
         """Run one SELECT over the tables in DuckDB's SQL; gives rows of exact decimals, dates and texts.
 
@@ -279,7 +299,7 @@ class KnowledgeGraph:
         """The names and SQL types of a table's columns. Raises `GraphNotFoundError` where there is no such table."""
         return self.sql_database.card(self._ids(table)[0])
 
-    @cached_property
+    @_once
     def sql_database(self) -> SqlDatabase:
         """The tables of the graph as a DuckDB database, filled as queries name them."""
         self._check_open()
@@ -333,7 +353,7 @@ class KnowledgeGraph:
         check_arguments("rdf_of", {"format": format})
         return described_rdf(self.store, self.names, triples, Format.of(format))
 
-    @cached_property
+    @_once
     def retrievers(self) -> Retrievers:
         """The retrieval methods over this graph."""
         self._check_open()
@@ -344,7 +364,7 @@ class KnowledgeGraph:
         material = Material(self.store, self.names, lambda: self.catalogue.tables, place, lambda: self.index)
         return Retrievers(material, METHODS)
 
-    @cached_property
+    @_once
     def index(self) -> GraphIndex:
         """The search index, opened once for all that read it: it keeps some fifty files open.
 
@@ -415,6 +435,7 @@ class KnowledgeGraph:
             self.ask, question, llm=llm, tables=tables, on_text=on_text, on_found=on_found, **options
         )
 
+    @in_own_context
     def run(
         self,
         program: Program | str | MappingOf[str, Any],
@@ -449,7 +470,7 @@ class KnowledgeGraph:
 
         return self._programs.compiled(read_given(program))
 
-    @cached_property
+    @_once
     def _programs(self) -> GraphPrograms:
         from kgtable.answering.program_runs import GraphPrograms
 
@@ -498,7 +519,7 @@ class KnowledgeGraph:
             raise AnswerError(f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables.")
         return found
 
-    @cached_property
+    @_once
     def relations(self) -> TableRelations:
         """The relations between tables: column pairs that join them, and tables that are parts of one, with scores."""
         self._check_open()
@@ -510,7 +531,7 @@ class KnowledgeGraph:
             return stated_relations(self.store, self.names)
         return TableRelations.open(self.generation.index_path)
 
-    @cached_property
+    @_once
     def inferred_names(self) -> InferredNames:
         """The names inferred for columns without a header and tables without a title, with their confidence."""
         self._check_open()
@@ -522,7 +543,7 @@ class KnowledgeGraph:
             return stated_names(self.store, self.names)
         return InferredNames.open(self.generation.index_path)
 
-    @cached_property
+    @_once
     def reader(self) -> TableReader:
         """Tables, rows and cells as the store holds them."""
         self._check_open()

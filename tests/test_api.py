@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import rdflib
 import kgtable
 from kgtable import api
 from kgtable.api import build, convert, validate
+from kgtable.building.catalogue import Catalogue
 from kgtable.errors import (
     GraphError,
     GraphVersionError,
@@ -237,3 +241,25 @@ def test_a_code_that_is_a_marker_elsewhere_counts_in_every_reader(tmp_path: Path
     markers = kg.sparql("SELECT ?row ?text { ?row ?p ?text FILTER(DATATYPE(?text) = kgt:missing) }")
     assert isinstance(markers, pd.DataFrame)
     assert markers["text"].tolist() == ["NA"]
+
+
+def test_many_threads_that_open_a_part_of_a_graph_at_once_get_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("Name,Mass\nEarth,5\n", encoding="utf-8")
+    kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none").close()
+    together, opened = threading.Barrier(4), list[object]()
+    load = Catalogue.load
+
+    def slow(path: Path) -> Catalogue:
+        opened.append(path)
+        time.sleep(0.05)
+        return load(path)
+
+    def look(_: int) -> int:
+        together.wait()
+        return id(graph.catalogue)
+
+    monkeypatch.setattr(Catalogue, "load", slow)
+    with kgtable.open(tmp_path / "kg") as graph, ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(look, range(4)))) == len(opened) == 1

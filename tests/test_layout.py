@@ -116,3 +116,25 @@ def test_words_are_stemmed_and_stop_words_read_in_one_place() -> None:
 def test_every_folder_of_tests_is_a_package() -> None:
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
     assert [folder.name for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+BY_CONTEXT = {"scaleb", "normalize", "quantize", "sqrt", "ln", "log10", "exp", "fma", "remainder_near", "next_plus"}
+OF_OTHERS = {"EXACT", "ROUNDED", "_DOLLARS", "math", "np", "unicodedata"}
+"""Whose methods of these names take no context of the caller."""
+
+
+def test_no_decimal_is_computed_in_the_context_of_the_caller() -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name, path in modules().items()
+        if name not in ("kgtable.values.decimals", "kgtable.integrations.pandas_accessor")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Name) and node.id in ("getcontext", "localcontext", "setcontext"))
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in BY_CONTEXT
+            and not (isinstance(node.func.value, ast.Name) and node.func.value.id in OF_OTHERS)
+        )
+    ]
+    assert found == []

@@ -39,6 +39,7 @@ from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, Usag
 from kgtable.programs.scalars import normal
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
+from kgtable.values.decimals import in_own_context
 
 log = logging.getLogger(__name__)
 
@@ -328,6 +329,7 @@ class Asker:
         self.max_cost = Decimal(str(settings.max_cost)) or None
         self.llm, self._solver, self._relations = llm, solver, relations
 
+    @in_own_context
     def ask(
         self,
         question: str,

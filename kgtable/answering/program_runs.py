@@ -31,6 +31,7 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import quantity, truth
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.retrieval.result import Retrieval
+from kgtable.values.decimals import shortened
 from kgtable.values.text import harmless_text, single_line
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ def _of_engine(cell: Decimal | float | str | None, unit: str | None) -> Computed
         return ComputedCell.of(truth(cell))
     if isinstance(cell, str):
         return ComputedCell(cell, cell)
-    return ComputedCell.of(quantity(Decimal(str(cell)).normalize(), unit))
+    return ComputedCell.of(quantity(shortened(Decimal(str(cell))), unit))
 
 
 def _plain(term: object) -> Decimal | str | bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +39,8 @@ from kgtable.ontology.column_stats import (
 )
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
-from kgtable.tables.discovery import TableFile, Walk, file_digest, file_stamp, walk
+from kgtable.tables.discovery import FileVersion, TableFile, Walk, file_version, walk
+from kgtable.values.decimals import in_own_context
 
 _Key = TypeVar("_Key")
 
@@ -56,7 +57,9 @@ def merge_shares(records: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
 def _merged(one: FileRecord, other: FileRecord) -> FileRecord:
     error = one.error or other.error
     tables = () if error else tuple(map(_merged_table, one.tables, other.tables))
-    return replace(one, tables=tables, error=error, document=None if error else one.document or other.document)
+    document = None if error else one.document or other.document
+    digest = one.digest if one.digest == other.digest else ""
+    return replace(one, digest=digest, tables=tables, error=error, document=document)
 
 
 def _merged_table(one: TableRecord, other: TableRecord) -> TableRecord:
@@ -92,7 +95,7 @@ CONVERT_ALL_ABOVE = 0.3
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """Which files to convert, with their digests, and which records of the last build to keep.
+    """Which files to convert, with their contents, and which records of the last build to keep.
 
     `order` are the paths of all files in reading order, `unreadable` records of files that could
     not even be opened. Of such files the tables of the last build are among those to keep, with the
@@ -100,11 +103,9 @@ class BuildPlan:
     """
 
     kept: tuple[FileRecord, ...]
-    convert: tuple[tuple[TableFile, str], ...]
+    convert: tuple[tuple[TableFile, FileVersion | None], ...]
     order: tuple[str, ...]
     unreadable: tuple[FileRecord, ...] = ()
-    stamps: Mapping[str, str] = field(default_factory=dict)
-    """The stamp of each file by its path, see `kgtable.tables.discovery.file_stamp`."""
 
     def is_done(self, before: Catalogue) -> bool:
         """Whether the graph with this catalogue already holds what was planned."""
@@ -122,16 +123,14 @@ def make_plan(found: Walk, before: Catalogue, settings: ConversionOptions, *, sa
     files = tuple(map(settings.told, found.files))
     kept: list[FileRecord] = []
     stale: list[FileRecord] = []
-    changed: list[tuple[TableFile, str]] = []
-    digests: dict[str, str] = {}
-    stamps: dict[str, str] = {}
+    changed: list[tuple[TableFile, FileVersion | None]] = []
+    versions: dict[str, FileVersion] = {}
     unreadable: list[FileRecord] = []
     for file in files:
         record = before.files.get(file.relative)
         try:
-            stamp = stamps[file.relative] = file_stamp(file)
-            is_stamped = record is not None and stamp != "" and record.stamp == stamp and record.is_read
-            digest = digests[file.relative] = record.digest if record and is_stamped else file_digest(file)
+            known = FileVersion(record.stamp, record.digest) if record is not None and record.is_read else None
+            version = versions[file.relative] = file_version(file, known)
         except OSError as error:
             message = f"{file.relative}: the file cannot be read ({error.strerror})."
             if record is not None and record.is_read and record.id == file.id and same_base:
@@ -139,19 +138,19 @@ def make_plan(found: Walk, before: Catalogue, settings: ConversionOptions, *, sa
             else:
                 unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
             continue
-        if record is not None and _is_same(record, file, digest, settings):
+        if record is not None and _is_same(record, file, version.digest, settings):
             fault = None if record.is_read else record.error
-            kept.append(_kept(record, str(file.path), fault, stamp))
+            kept.append(_kept(record, str(file.path), fault, version.stamp))
         else:
-            changed.append((file, digest))
+            changed.append((file, version))
     if same_base:
         stale += _in_unreadable_folders(found, before)
     order = (*(file.relative for file in files), *(record.path for record in stale))
     quads = _quads(before.files.values())
     if _quads(kept) < (1 - CONVERT_ALL_ABOVE) * quads:
-        changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
+        changed = [(file, versions[file.relative]) for file in files if file.relative in versions]
         kept = []
-    return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable), stamps)
+    return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable))
 
 
 def _kept(record: FileRecord, location: str, error: str | None, stamp: str) -> FileRecord:
@@ -322,8 +321,7 @@ class GenerationContent:
     def catalogue(self) -> Catalogue:
         """The records of all files, kept and new, in reading order."""
         records = {record.path: record for record in (*self.plan.kept, *self.plan.unreadable)}
-        for record in merge_shares(self._records):
-            records[record.path] = replace(record, stamp=self.plan.stamps.get(record.path, ""))
+        records |= {record.path: record for record in merge_shares(self._records)}
         return Catalogue(records[path] for path in self.plan.order)
 
     def save_ontology(self, folder: Path) -> None:
@@ -333,6 +331,7 @@ class GenerationContent:
             (folder / "ontology.owl").write_bytes(self.ontology.rdf_xml)
 
 
+@in_own_context
 def convert_tables(
     paths: Sequence[Path | str],
     out: IO[bytes],
@@ -355,7 +354,7 @@ def convert_tables(
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
     plan = BuildPlan(
-        (), tuple((settings.told(file), "") for file in found.files), tuple(file.relative for file in found.files)
+        (), tuple((settings.told(file), None) for file in found.files), tuple(file.relative for file in found.files)
     )
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = GenerationContent(plan, settings, workers, progress, runner=runner)

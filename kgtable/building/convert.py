@@ -21,7 +21,7 @@ from typing import IO, TypeAlias
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
 from kgtable.building.conversion_report import Progress, silent
-from kgtable.errors import StorageError, TableError, UnreadableTableError
+from kgtable.errors import StorageError, TableError, UnavailableTableError, UnreadableTableError
 from kgtable.graph.document_statements import DocumentShape
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
@@ -32,9 +32,9 @@ from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
 from kgtable.resources import PACKAGE, __version__, shipped_path
 from kgtable.storage import storage_errors
-from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
+from kgtable.tables.discovery import DELIMITED, FileVersion, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.limits import ProcessSetting, ReadingTime, ReadLimits, content_size, each_of, faults_of
+from kgtable.tables.limits import ProcessSetting, ReadingTime, ReadLimits, content_size, each_of, faults_of, unchanged
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, ReadContent, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
@@ -105,12 +105,13 @@ class ConversionOptions:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """Hash and scan of a file, made once before its rows are shared out.
+    """Content, hash and scan of a file, made once before its rows are shared out.
 
     `scan` is None for a file whose rows are held in memory: the layout of such a table depends on all
     of them, so each process parses it.
     """
 
+    version: FileVersion
     sha256: str
     scan: DelimitedScan | None
 
@@ -120,7 +121,8 @@ class ConversionJob:
     """Files to convert into one text, or a share of the rows of a single file."""
 
     files: tuple[TableFile, ...]
-    digests: tuple[str, ...]
+    versions: tuple[FileVersion | None, ...]
+    """The content of each file when the job was planned, if that is known."""
     output: Path
     share: Share = WHOLE
     known: SplitFile | None = None
@@ -141,7 +143,7 @@ class Converted:
 
 
 def plan_jobs(
-    files: Sequence[tuple[TableFile, str]], folder: Path, workers: int, limits: ReadLimits
+    files: Sequence[tuple[TableFile, FileVersion | None]], folder: Path, workers: int, limits: ReadLimits
 ) -> list[ConversionJob]:
     """Plan jobs of about equal size in the order of the files; each writes to its own file in `folder`.
 
@@ -150,26 +152,26 @@ def plan_jobs(
     sizes = [file.path.stat().st_size if file.path.exists() else 0 for file, _ in files]
     share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), SMALLEST_JOB) if workers > 1 else SPLIT_ABOVE
     jobs: list[ConversionJob] = []
-    batch: list[tuple[TableFile, str]] = []
+    batch: list[tuple[TableFile, FileVersion | None]] = []
     size = 0
 
     def close() -> None:
         nonlocal size
         if batch:
-            found, digests = zip(*batch, strict=True)
-            jobs.append(ConversionJob(found, digests, folder / str(len(jobs))))
+            found, versions = zip(*batch, strict=True)
+            jobs.append(ConversionJob(found, versions, folder / str(len(jobs))))
             batch.clear()
             size = 0
 
-    for (file, digest), bytes_in_file in zip(files, sizes, strict=True):
-        split = _split(file, digest, workers, limits) if workers > 1 and bytes_in_file > SPLIT_ABOVE else None
+    for (file, version), bytes_in_file in zip(files, sizes, strict=True):
+        split = _split(file, version, workers, limits) if workers > 1 and bytes_in_file > SPLIT_ABOVE else None
         if split is not None:
             close()
             for part in range(workers):
                 output = folder / str(len(jobs))
-                jobs.append(ConversionJob((file,), (digest,), output, Share(part, workers), split))
+                jobs.append(ConversionJob((file,), (split.version,), output, Share(part, workers), split))
             continue
-        batch.append((file, digest))
+        batch.append((file, version))
         size += bytes_in_file
         if size >= share:
             close()
@@ -177,14 +179,15 @@ def plan_jobs(
     return jobs
 
 
-def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> SplitFile | None:
+def _split(file: TableFile, version: FileVersion | None, parts: int, limits: ReadLimits) -> SplitFile | None:
     """Hash and scan a file; None where its rows are not shared out or it cannot be read."""
     if not file.media_type.startswith("text/"):
         return None
     try:
-        sha256 = digest if digest and file.sidecar is None else hash_file(file)
-        streamed = file.suffix in DELIMITED and content_size(file, limits) > limits.stream_above
-        return SplitFile(sha256, scan_delimited(file, limits, parts) if streamed else None)
+        with unchanged(file, version) as read:
+            sha256 = read.digest if file.sidecar is None else hash_file(file)
+            streamed = file.suffix in DELIMITED and content_size(file, limits) > limits.stream_above
+            return SplitFile(read, sha256, scan_delimited(file, limits, parts) if streamed else None)
     except Exception:  # the job that reads the file tells what is wrong with it
         return None
 
@@ -304,54 +307,55 @@ def write_job(
     `beginning` is where the first table of the document stands. A file that cannot be read leaves a
     record with its error and nothing in the output.
     """
-    for number, (file, digest) in enumerate(zip(job.files, job.digests, strict=True)):
+    for number, (file, version) in enumerate(zip(job.files, job.versions, strict=True)):
         start = output.tell()
         contents_start = contents.tell() if contents is not None else 0
         tables: list[TableRecord] = []
         error, document = None, None
+        version = version or FileVersion()
         try:
             if job.mark is not None:
                 job.mark.write_text(str(number), encoding="ascii")
             if number in job.barred:
-                raise UnreadableTableError(
+                raise UnavailableTableError(
                     "the process that converted it did not survive it: it crashed, or memory ran out.",
                     path=file.relative,
                     hint="Split the file, or free some memory.",
                 )
-            before = _state(file)
-            time = ReadingTime(file, settings.limits)
-            with time:
-                content = _content(file, digest, job.known, settings.limits)
-            for grid in content.grids:
-                scan = None if job.known is None else job.known.scan
-                with faults_of(file), time:
-                    conversion = TableConversion(grid, settings, job.share, scan, contents)
-                if output.tell() > beginning:
-                    output.write(conversion.between)
-                for piece in each_of(file, map(str.encode, conversion)):
-                    _check_statements(file, piece, settings)
-                    output.write(piece)
-                    if len(grid.rows) >= LONG_TABLE and job.share.parts == 1:
-                        progress(f"converting rows of {file.relative}", conversion.rows, len(grid.rows))
-                with faults_of(file):
-                    tables.append(conversion.record())
-            if content.has_text and job.share.is_first:
-                with faults_of(file), time:
-                    text = TextConversion(file, content, settings)
-                if output.tell() > beginning:
-                    output.write(text.between)
-                for piece in each_of(file, map(str.encode, text)):
-                    _check_statements(file, piece, settings)
-                    output.write(piece)
-                document = text.record()
-            if _state(file) != before:
-                raise UnreadableTableError(
-                    "the file changed while it was read.",
-                    path=file.relative,
-                    hint="Run it again when nothing writes to it.",
-                )
+            with unchanged(file, version) as version:
+                if job.known is not None and version.digest != job.known.version.digest:
+                    raise UnavailableTableError(
+                        "the file changed before it was read.", path=file.relative, hint="Run it again."
+                    )
+                time = ReadingTime(file, settings.limits)
+                with time:
+                    content = _content(file, version.digest, job.known, settings.limits)
+                for grid in content.grids:
+                    scan = None if job.known is None else job.known.scan
+                    with faults_of(file), time:
+                        conversion = TableConversion(grid, settings, job.share, scan, contents)
+                    if output.tell() > beginning:
+                        output.write(conversion.between)
+                    for piece in each_of(file, map(str.encode, conversion)):
+                        _check_statements(file, piece, settings)
+                        output.write(piece)
+                        if len(grid.rows) >= LONG_TABLE and job.share.parts == 1:
+                            progress(f"converting rows of {file.relative}", conversion.rows, len(grid.rows))
+                    with faults_of(file):
+                        tables.append(conversion.record())
+                if content.has_text and job.share.is_first:
+                    with faults_of(file), time:
+                        text = TextConversion(file, content, settings)
+                    if output.tell() > beginning:
+                        output.write(text.between)
+                    for piece in each_of(file, map(str.encode, text)):
+                        _check_statements(file, piece, settings)
+                        output.write(piece)
+                    document = text.record()
         except TableError as caught:
             error, document = str(caught), None
+            if isinstance(caught, UnavailableTableError):
+                version = FileVersion()  # so that the next build tries again
             tables.clear()
             output.seek(start)
             output.truncate()
@@ -362,12 +366,13 @@ def write_job(
         yield FileRecord(
             file.relative,
             file.id,
-            digest,
+            version.digest,
             settings.key(facts, file),
             str(file.path),
             tuple(tables),
             error,
             document,
+            version.stamp,
         )
 
 
@@ -382,15 +387,6 @@ def _check_statements(file: TableFile, piece: bytes, settings: ConversionOptions
             path=file.relative,
             hint="Is a quote never closed? Close it, or split the text.",
         )
-
-
-def _state(file: TableFile) -> tuple[int, ...]:
-    """Size, time and identity of the file: they change when it is written, replaced or removed."""
-    try:
-        status = file.path.stat()
-    except OSError:
-        return ()
-    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _content(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> ReadContent:

@@ -23,7 +23,7 @@ from kgtable.building.catalogue import Catalogue, FileRecord
 from kgtable.building.convert import ConversionJob, ConversionOptions, Converted, run_job
 from kgtable.errors import MissingExtraError, StorageError, UsageError
 from kgtable.storage import storage_errors
-from kgtable.tables.discovery import TableFile, file_digest
+from kgtable.tables.discovery import FileVersion, TableFile, file_version
 
 ATTEMPTS = 20
 """Times that a job is tried where workers end under it, before it is taken to be what ends them."""
@@ -52,6 +52,7 @@ class Scheduler:
         Raises `MissingExtraError` without Dask, `UsageError` where no scheduler answers, `StorageError` where
         parts cannot be read or written, or a job ended all workers that tried it.
         """
+        jobs = [replace(job, versions=tuple(map(_version, job.files, job.versions))) for job in jobs]
         client = self._client()
         with closing(client):
             keys = [part_key(job, settings) for job in jobs]
@@ -99,9 +100,8 @@ def _wait(future: Any, job: ConversionJob) -> None:
 
 def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
     """A hash of all that decides the bytes of a job's text."""
-    files = [
-        [file.relative, file.id, digest or _digest(file)] for file, digest in zip(job.files, job.digests, strict=True)
-    ]
+    planned = zip(job.files, job.versions, strict=True)
+    files = [[file.relative, file.id, _version(file, version).digest] for file, version in planned]
     share = [job.share.part, job.share.parts]
     mapping = settings.mapping
     decisions = None if mapping is None else [mapping.to_json(), {k: dict(v) for k, v in mapping.tables.items()}]
@@ -110,11 +110,11 @@ def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _digest(file: TableFile) -> str:
+def _version(file: TableFile, planned: FileVersion | None) -> FileVersion:
     try:
-        return file_digest(file)
-    except OSError:  # the job tells what is wrong with it; such a part is no other's
-        return uuid.uuid4().hex
+        return planned or file_version(file)
+    except OSError:  # the job reports what is wrong with it; its part is not used again
+        return FileVersion(digest=uuid.uuid4().hex)
 
 
 def make_part(job: ConversionJob, settings: ConversionOptions, parts: str, key: str) -> None:
@@ -173,8 +173,11 @@ class PartFolder:
         self._get(f"{key}{_RECORDS}", records)
         found = Catalogue.load(records).files
         records.unlink()
-        planned = zip(job.files, job.digests, strict=True)
-        return Converted(job, tuple(_here(found[file.relative], file, digest) for file, digest in planned))
+        made = [(found[file.relative], file, version) for file, version in zip(job.files, job.versions, strict=True)]
+        if any(record.digest != (version.digest if version else record.digest or None) for record, _, version in made):
+            with storage_errors(self._url):  # another content was read than the one the part is named after
+                self._files.rm_file(f"{self._root}/{key}{_RECORDS}")
+        return Converted(job, tuple(_here(*one) for one in made))
 
     def _get(self, name: str, target: Path) -> None:
         with (
@@ -185,6 +188,7 @@ class PartFolder:
             shutil.copyfileobj(file, out, _COPIED)
 
 
-def _here(record: FileRecord, file: TableFile, digest: str) -> FileRecord:
+def _here(record: FileRecord, file: TableFile, planned: FileVersion | None) -> FileRecord:
     """The record with what the plan says of the file: another one with the same content may have made the part."""
-    return replace(record, digest=digest, location=str(file.path))
+    stamp = planned.stamp if planned is not None and planned.digest == record.digest else ""
+    return replace(record, location=str(file.path), stamp=stamp)

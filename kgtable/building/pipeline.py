@@ -31,6 +31,7 @@ from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.discovery import Walk, walk
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
+from kgtable.values.decimals import in_own_context
 
 if TYPE_CHECKING:
     from kgtable.ontology.proposals import AnnotationReport
@@ -198,6 +199,7 @@ class BuildReport:
         }
 
 
+@in_own_context
 def build_graph(
     paths: Sequence[Path | str] | Walk,
     directory: Path | str,

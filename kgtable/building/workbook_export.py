@@ -19,6 +19,7 @@ from typing import IO, Any
 from kgtable.errors import UsageError
 from kgtable.tables.model import Grid, Table, spreadsheet_reference
 from kgtable.tables.readers.spreadsheet import date_text, first_day, percent_text
+from kgtable.values.decimals import scaled
 from kgtable.values.text import SPREADSHEET_DIGITS, number_text, value_text, workbook_text
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
@@ -117,7 +118,7 @@ def typed_value(text: str, code: str) -> int | float | datetime.date | datetime.
     datetime.date(2024, 5, 1)
     """
     if match := _SHARE.fullmatch(text):
-        share = _number(number_text(float(Decimal(match[1]).scaleb(-2)), SPREADSHEET_DIGITS))
+        share = _number(number_text(float(scaled(Decimal(match[1]), -2)), SPREADSHEET_DIGITS))
         shown = None if share is None else percent_text(number_text(share, SPREADSHEET_DIGITS), code)
         return share if "%" in _QUOTED.sub("", code) and shown == text else None
     if "%" in _QUOTED.sub("", code):

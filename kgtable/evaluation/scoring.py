@@ -27,6 +27,7 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion, CellPlace
 from kgtable.graph.table_content import TableContent
 from kgtable.retrieval.result import Retrieval
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval
+from kgtable.values.decimals import scaled
 from kgtable.values.text import normal_form
 
 QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'", "“": '"', "”": '"'})
@@ -119,9 +120,9 @@ def numbers_match(answer: str, gold: str, scale: str = "") -> bool:
     left, right = _printed(answer), number_of(gold.strip().lstrip("$€£").rstrip("%"))
     if left is None or right is None:
         return False
-    candidates = {right, right.scaleb(SCALES.get(scale, 0))}
+    candidates = {right, scaled(right, SCALES.get(scale, 0))}
     if "%" in answer or "%" in gold or scale == "percent":
-        candidates |= {right.scaleb(2), right.scaleb(-2)}
+        candidates |= {scaled(right, 2), scaled(right, -2)}
     return any(_rounds_to(left, value) for value in candidates)
 
 
@@ -129,7 +130,7 @@ def _rounds_to(printed: Decimal, value: Decimal) -> bool:
     if abs(printed - value) < TOLERANCE:
         return True
     digits = max(3, min(_digits(printed), _digits(value)))
-    step = Decimal(1).scaleb(max(printed.adjusted(), value.adjusted()) - digits + 1)
+    step = scaled(Decimal(1), max(printed.adjusted(), value.adjusted()) - digits + 1)
     return abs(printed - value) <= step / 2
 
 

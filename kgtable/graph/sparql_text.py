@@ -144,7 +144,7 @@ def spelt_out(query: str, variables: Sequence[str]) -> str | None:
     return f"{query[: star.start]}{names}{query[star.start + 1 :]}"
 
 
-_WHOLE_VALUE = re.compile(r"(?:qudt:|/qudt/)numericValue>?\s+[+-]?\d+(?![\w]|\.\w)")
+_WHOLE_VALUE = re.compile(r"(?:qudt:|<[^<>\s]*/qudt/)numericValue>?\s+[+-]?\d+(?![\w]|\.\w)")
 
 
 def with_decimal_values(query: str) -> str:
@@ -155,7 +155,13 @@ def with_decimal_values(query: str) -> str:
     >>> with_decimal_values("ASK { ?cell qudt:numericValue 12 ; qudt:hasUnit unit:KiloGM }")
     'ASK { ?cell qudt:numericValue 12.0 ; qudt:hasUnit unit:KiloGM }'
     """
-    return _WHOLE_VALUE.sub(r"\g<0>.0", query)
+    if _WHOLE_VALUE.search(query) is None:
+        return query
+    try:
+        starts = {token.start for token in tokens(query) if token.kind in ("name", "iri")}
+    except AmbiguousTextError:
+        return query
+    return _WHOLE_VALUE.sub(lambda found: found[0] + ".0" * (found.start() in starts), query)
 
 
 BoundTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal

@@ -173,29 +173,30 @@ class TableReader:
     def rows(self, id: str, rows: Iterable[int]) -> dict[int, TableRow]:
         """The rows of the grid that the table has among these, by number."""
         wanted = list(rows)
-        self.fetch({id: wanted})
-        whole = self._tables.get(id)
-        if whole is not None:
-            return {row: whole.rows[row] for row in wanted if 0 <= row < len(whole.rows)}
-        with self._lock:
-            found = ((row, self._rows.get((id, row))) for row in wanted)
-            return {row: known for row, known in found if known is not None}
+        found = self._fetched({id: wanted})
+        return {row: known for row in wanted if (known := found.get((id, row))) is not None}
 
     def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
         """Read the frames of these tables and the given rows in one batch, except those that are known."""
+        self._fetched(wanted)
+
+    def _fetched(self, wanted: Mapping[str, Collection[int]]) -> dict[tuple[str, int], TableRow | None]:
+        """The rows asked for, however many of them are kept for later calls."""
         with self._lock:
             missing = [id for id in wanted if id not in self._tables and id not in self._frames]
             for id, frame in self._read_frames(missing).items():
                 self._keep(self._frames, id, _KEPT_FRAMES, lambda frame=frame: frame)  # type: ignore[misc]
-            new = [
-                (id, row)
-                for id, rows in wanted.items()
-                if id not in self._tables
-                for row in rows
-                if (id, row) not in self._rows
-            ]
-            for place, row in self._read_rows(new).items():
+            found: dict[tuple[str, int], TableRow | None] = {}
+            for id, rows in wanted.items():
+                if (whole := self._tables.get(id)) is not None:
+                    found |= {(id, row): whole.rows[row] for row in rows if 0 <= row < len(whole.rows)}
+                else:
+                    found |= {(id, row): self._rows[id, row] for row in rows if (id, row) in self._rows}
+            new = [(id, row) for id, rows in wanted.items() if id not in self._tables for row in rows]
+            read = self._read_rows(place for place in new if place not in found)
+            for place, row in read.items():
                 self._keep(self._rows, place, _KEPT_ROWS, lambda row=row: row)  # type: ignore[misc]
+            return found | read
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
         """The IRI that a cell is cited by: its own node, or that of its row where it is a mere literal."""

@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
@@ -35,6 +35,7 @@ from kgtable.errors import (
 
 PRICES_FILE = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+_DOLLARS = Context(28)
 _MILLION = Decimal(1_000_000)
 
 
@@ -139,7 +140,7 @@ def price(
     if "input" not in rates or "output" not in rates:
         return None
     spent = prompt * Decimal(str(rates["input"])) + completion * Decimal(str(rates["output"]))
-    return (spent / _MILLION).normalize()
+    return _DOLLARS.normalize(_DOLLARS.divide(spent, _MILLION))
 
 
 @cache

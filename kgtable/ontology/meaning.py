@@ -25,6 +25,7 @@ from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.layout.row_sums import Sums, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
+from kgtable.values.decimals import scaled
 from kgtable.values.lexicon import KINDS, VARIANTS, is_called, is_made_of, language_of, senses, vocabulary, words_of
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.units import quantity_kind
@@ -189,7 +190,7 @@ def _amount(value: CellValue) -> Decimal | None:
     number = value.number
     if number is None or number.upper is not None or abs(number.value.adjusted()) > 15:
         return None
-    return number.value.scaleb(number.scale) if number.scale else number.value
+    return scaled(number.value, number.scale) if number.scale else number.value
 
 
 class _Rows:

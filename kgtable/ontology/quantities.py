@@ -18,8 +18,9 @@ from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
 from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
 from kgtable.tables.layout.row_kinds import cell_of, rows_added
 from kgtable.tables.model import Row, Table
+from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure, find_measure
-from kgtable.values.numbers import Number, scaled
+from kgtable.values.numbers import Number
 from kgtable.values.periods import find_period
 from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
 

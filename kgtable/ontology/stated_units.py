@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from kgtable.tables.model import Context, Table
+from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure, find_measure
 from kgtable.values.unit_clauses import may_name_unit
 from kgtable.values.unit_phrases import (
@@ -418,7 +419,7 @@ def _scale_of_equals(amounts: Sequence[tuple[Decimal, Decimal]], cells: Sequence
         scale
         for value, unit in amounts
         for scale in SCALES
-        if any(abs(cell.scaleb(scale) - value) * 2 <= unit for cell in cells)
+        if any(abs(scaled(cell, scale) - value) * 2 <= unit for cell in cells)
     )
     if not votes:
         return None
@@ -439,7 +440,7 @@ def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int
         return None
     low, high = min(cells), max(cells)
     inside = {
-        scale: sum(low.scaleb(scale) <= amount <= high.scaleb(scale) for amount in amounts) / len(amounts)
+        scale: sum(scaled(low, scale) <= amount <= scaled(high, scale) for amount in amounts) / len(amounts)
         for scale in SCALES
     }
     best = max(SCALES, key=lambda scale: inside[scale])
@@ -455,7 +456,7 @@ def _amounts(context: Context) -> Iterator[tuple[Decimal, Decimal, int]]:
             if len(match["digits"]) <= 20:
                 power = SCALE_WORDS[match["scale"].lower()]
                 shape = printed.as_tuple()
-                yield printed.scaleb(power), Decimal(1).scaleb(int(shape.exponent) + power), len(shape.digits)
+                yield scaled(printed, power), scaled(Decimal(1), int(shape.exponent) + power), len(shape.digits)
 
 
 def _cells(table: Table) -> tuple[Decimal, ...]:

@@ -9,12 +9,12 @@ from decimal import Decimal
 
 from kgtable.errors import KgtableError
 from kgtable.programs.algebra import Node, Program, Rows, ValueKind
-from kgtable.programs.dimensions import EXACT
 from kgtable.programs.executor import Executor
 from kgtable.programs.frames import Frame, Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
+from kgtable.values.decimals import scaled, with_places
 from kgtable.values.text import without_marks
 from kgtable.values.units import SCALE_POWERS, scale_name
 
@@ -94,9 +94,9 @@ def value_text(value: Datum) -> str:
     if value.kind is ValueKind.DURATION or value.unit == "SEC":
         return _clock(number)
     word = scale_name(value.scale, value.unit)
-    shown = EXACT.scaleb(number, -SCALE_POWERS.get(value.scale or "", 0))
+    shown = scaled(number, -SCALE_POWERS.get(value.scale or "", 0))
     if int(shown.as_tuple().exponent) < -6:
-        shown = EXACT.quantize(shown, Decimal("1e-6"))
+        shown = with_places(shown, 6)
     plain = format_decimal(shown)
     percent = value.unit == "PERCENT" and value.scale != "C"
     return f"{plain}{'%' if percent else ''}{' ' + word if word else ''}"

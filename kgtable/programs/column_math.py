@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kgtable.errors import ProgramTypeError
 from kgtable.programs.algebra import AggregateFunction, Operator, Relator, ValueKind
-from kgtable.programs.dimensions import COUNTS, EXACT, NO_UNIT, convert
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, convert
 from kgtable.programs.relation import ColumnData, Indices, distinct
 from kgtable.programs.scalars import (
     SCALES,
@@ -32,6 +32,7 @@ from kgtable.programs.scalars import (
     text_of,
 )
 from kgtable.programs.types import check_one_dimension
+from kgtable.values.decimals import EXACT, scaled
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Vector: TypeAlias = "ColumnData | Datum | None"
@@ -57,7 +58,7 @@ def settle(constant: Datum, beside: Datum) -> Datum:
         return constant
     if beside.kind not in (ValueKind.QUANTITY, ValueKind.DURATION):
         return Datum(*constant)
-    value = constant.number.scaleb(SCALES.get(beside.scale or "ONE", 0))
+    value = scaled(constant.number, SCALES.get(beside.scale or "ONE", 0))
     return Datum(beside.kind, value, beside.unit, beside.scale)
 
 

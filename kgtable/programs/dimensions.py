@@ -15,11 +15,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from kgtable.errors import UnitMismatchError
+from kgtable.values.decimals import EXACT, ROUNDED
 from kgtable.values.units import conversion_records, units
 
 NO_UNIT = frozenset({None, "", "UNITLESS"})
@@ -27,12 +28,6 @@ NO_UNIT = frozenset({None, "", "UNITLESS"})
 
 COUNTS = frozenset({"NUM", "UNITLESS", "", None})
 """Units of pure numbers, of which any mixes with any."""
-
-EXACT = Context(prec=1200)
-"""Sums and products: exact for all numbers within `LARGEST_EXPONENT`."""
-
-ROUNDED = Context(prec=60)
-"""Quotients that have no end."""
 
 LARGEST_EXPONENT = 400
 _ONE = Fraction(1)

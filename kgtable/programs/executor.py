@@ -111,6 +111,7 @@ from kgtable.programs.types import (
     names_of,
 )
 from kgtable.tables.model import MeasureKind, Role, spreadsheet_reference
+from kgtable.values.decimals import scaled
 
 MOST_ROWS = 5_000_000
 """How many rows a join or a list may give."""
@@ -678,7 +679,7 @@ def constant_datum(node: Constant) -> Datum:
     if isinstance(value, Decimal):
         if node.bare:
             return BareNumber(ValueKind.QUANTITY, value)
-        number = value.scaleb(SCALES.get(node.scale or "ONE", 0))
+        number = scaled(value, SCALES.get(node.scale or "ONE", 0))
         unit = "SEC" if node.kind is ValueKind.DURATION else node.unit
         scale = None if node.scale == "ONE" else node.scale
         return Datum(node.kind, number, unit, scale)

@@ -18,10 +18,8 @@ from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs.algebra import Function, Operator, Relator, ValueKind
 from kgtable.programs.dimensions import (
     COUNTS,
-    EXACT,
     LARGEST_EXPONENT,
     NO_UNIT,
-    ROUNDED,
     comparable,
     conversion,
     convert,
@@ -36,6 +34,7 @@ from kgtable.programs.dimensions import (
     unit_of_sum,
 )
 from kgtable.values.dates import month_of, parse_date, parse_day_of_year, parse_duration
+from kgtable.values.decimals import EXACT, ROUNDED, scaled
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
 from kgtable.values.text import text_cache
@@ -223,7 +222,7 @@ def number_in(text: str, index: int = 1) -> Decimal | None:
     (Decimal('1234'), Decimal('100'), Decimal('1'))
     """
     if index == 1 and (whole := parse_number(text)) is not None:
-        return whole.value.scaleb(whole.scale) if abs(whole.value.adjusted()) < LARGEST_EXPONENT else None
+        return scaled(whole.value, whole.scale) if abs(whole.value.adjusted()) < LARGEST_EXPONENT else None
     found = _NUMBERS.findall(text[:2000].translate(_PLAIN))
     if not 1 <= index <= len(found):
         return None

@@ -59,6 +59,7 @@ from kgtable.questions.english import consumed_cues, months, words_of_type
 from kgtable.questions.linking import Links
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, index_of, stems_of
+from kgtable.values.decimals import scaled
 from kgtable.values.units import SCALE_WORDS
 
 TELLING = frozenset(
@@ -293,12 +294,10 @@ class Coverage:
             return 0
         total = 0
         if isinstance(value, Decimal):
-            scaled = value.scaleb(SCALES.get(constant.scale or "ONE", 0))
+            whole = scaled(value, SCALES.get(constant.scale or "ONE", 0))
             for number in question.numbers:
-                if (
-                    number.value in (value, scaled)
-                    or number.value.scaleb(SCALES.get(number.scale or "ONE", 0)) == scaled
-                ):
+                meant = scaled(number.value, SCALES.get(number.scale or "ONE", 0))
+                if number.value in (value, whole) or meant == whole:
                     total |= number.mask | number.unit_mask
             for ordinal, mask in question.ordinals:
                 total |= mask if ordinal == value else 0

@@ -26,6 +26,7 @@ from kgtable.questions.conditions import Condition, distance
 from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
 from kgtable.questions.relation_index import ColumnView, TableIndex
 from kgtable.tables.model import Role
+from kgtable.values.decimals import scaled
 
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""
@@ -256,12 +257,12 @@ class LimitConditions(ColumnLinks):
         """ONE where a number is meant in full although the column prints thousands: 20,000 beside "44.9"."""
         data = self.index.relation.data(view.place)
         values = [data.values[code] for code in data.used()[:MOST_SCALED]]
-        scaled = [(value.number, SCALES.get(value.scale or "ONE", 0)) for value in values if value.number is not None]
-        if not scaled or not all(power for _, power in scaled):
+        amounts = [(value.number, SCALES.get(value.scale or "ONE", 0)) for value in values if value.number is not None]
+        if not amounts or not all(power for _, power in amounts):
             return None
-        most = max(abs(value) for value, _ in scaled)
-        power = scaled[0][1]
-        return "ONE" if abs(number.value).scaleb(power) > most >= abs(number.value) else None
+        most = max(value.copy_abs() for value, _ in amounts)
+        power = amounts[0][1]
+        return "ONE" if scaled(number.value.copy_abs(), power) > most >= number.value.copy_abs() else None
 
 
 def _time_constant(lexical: str) -> Constant:

@@ -233,11 +233,30 @@ def file_stamp(file: TableFile) -> str:
     As long as it is the same, so is `file_digest`. Empty for files that changed a moment ago: they may
     change again without another time. Raises `OSError` where one of them is gone.
     """
+    latest, state = file_state(file)
+    return state if 0 <= latest < time.time() - SETTLED else ""
+
+
+def file_state(file: TableFile) -> tuple[float, str]:
+    """The time of the last change to a file or its sidecar, and what `file_stamp` is made of. Raises `OSError`."""
     found = [os.stat(path) for path in (file.path, file.sidecar) if path is not None]
-    latest = max(max(one.st_mtime, one.st_ctime) for one in found)
-    if not 0 <= latest < time.time() - SETTLED:
-        return ""
-    return " ".join(f"{one.st_dev}:{one.st_ino}:{one.st_size}:{one.st_mtime_ns}:{one.st_ctime_ns}" for one in found)
+    return max(max(one.st_mtime, one.st_ctime) for one in found), " ".join(
+        f"{one.st_dev}:{one.st_ino}:{one.st_size}:{one.st_mtime_ns}:{one.st_ctime_ns}" for one in found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A content of a file: its `file_digest`, and its `file_stamp` from before that was computed; empty if unknown."""
+
+    stamp: str = ""
+    digest: str = ""
+
+
+def file_version(file: TableFile, known: FileVersion | None = None) -> FileVersion:
+    """The present content of a file, which is not read if its stamp is that of the `known` one. Raises `OSError`."""
+    stamp = file_stamp(file)
+    return known if known and stamp and stamp == known.stamp else FileVersion(stamp, file_digest(file))
 
 
 def hash_file(file: TableFile) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Generic, TypeVar, cast
 
-from kgtable.errors import EmptyTableError, KgtableError, UnreadableTableError
-from kgtable.tables.discovery import TableFile
+from kgtable.errors import EmptyTableError, KgtableError, TableError, UnavailableTableError, UnreadableTableError
+from kgtable.tables.discovery import FileVersion, TableFile, file_state, file_version
 
 log = logging.getLogger(__name__)
 
@@ -188,6 +188,34 @@ def faults_of(file: TableFile) -> Iterator[None]:
         raise unreadable(file, named, "Is it damaged? Save it anew, or as CSV.") from error
 
 
+@contextmanager
+def unchanged(file: TableFile, known: FileVersion | None = None) -> Iterator[FileVersion]:
+    """The content of a file that is read within the block.
+
+    Raises `UnavailableTableError` where the file cannot be read, or changed before the end of the block, whatever
+    `TableError` the block raises.
+    """
+    error: TableError | None = None
+    try:
+        state, version = file_state(file), file_version(file, known)
+    except OSError as caught:
+        raise unreadable(file, caught) from caught
+    try:
+        yield version
+    except TableError as caught:
+        error = caught
+    try:
+        is_same = state == file_state(file) and version.digest == file_version(file, version).digest
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise UnavailableTableError(
+            "the file changed while it was read.", path=file.relative, hint="Run it again when nothing writes to it."
+        ) from error
+    if error is not None:
+        raise error
+
+
 class ReadingTime:
     """The processor time that a file has for what is done with it as a whole in this process: blocks of `with`.
 
@@ -235,15 +263,11 @@ def unreadable(file: TableFile, error: BaseException, hint: str = "") -> Unreada
     """The error for a file that the system or a library refuses to read."""
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[0].lower() + error.strerror[1:]
-        return UnreadableTableError(
-            f"the file cannot be read: {reason}.",
-            path=file.relative,
-            hint=hint or "Check that it exists and that you may read it.",
-        )
+        hint = hint or "Check that it exists and that you may read it."
+        return UnavailableTableError(f"the file cannot be read: {reason}.", path=file.relative, hint=hint)
     reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return UnreadableTableError(
-        f"the file cannot be read: {reason}.", path=file.relative, hint=hint or "Is it complete?"
-    )
+    kind = UnavailableTableError if isinstance(error, MemoryError) else UnreadableTableError
+    return kind(f"the file cannot be read: {reason}.", path=file.relative, hint=hint or "Is it complete?")
 
 
 def content_size(file: TableFile, limits: ReadLimits) -> int:

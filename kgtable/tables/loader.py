@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kgtable.errors import MissingExtraError, NoTableError, TableError, UnreadableTableError
+from kgtable.errors import MissingExtraError, NoTableError, TableError, UnavailableTableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits, check_extent, faults_of, this_process
@@ -142,14 +142,14 @@ def _read_here_or_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
 def reader_of(file: TableFile) -> ContentReader:
     """The function that reads files of this kind: what it gives has neither ids nor the sidecar's context.
 
-    Raises `UnreadableTableError` where the packages for it are not installed.
+    Raises `UnavailableTableError` where the packages for it are not installed.
     """
     with_text = file.suffix in _DOCUMENT_READERS
     module, function = (_DOCUMENT_READERS if with_text else _READERS)[file.suffix].split(":")
     try:
         read = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
     except MissingExtraError as error:
-        raise UnreadableTableError(error.message, path=file.relative, hint=error.hint) from error
+        raise UnavailableTableError(error.message, path=file.relative, hint=error.hint) from error
     if with_text:
         reader: ContentReader = read
         return reader

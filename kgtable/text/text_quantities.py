@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kgtable.text.passages import sentence_spans
 from kgtable.values.dates import MONTH_NAMES
-from kgtable.values.numbers import Number, parse_number, scaled
+from kgtable.values.decimals import scaled
+from kgtable.values.numbers import Number, parse_number
 from kgtable.values.periods import find_period
 from kgtable.values.units import SCALE_LETTERS, currency_prefix
 

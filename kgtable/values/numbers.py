@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
+from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
+from kgtable.values.decimals import scaled
 from kgtable.values.units import (
     ATTACHED_SCALES,
     BASIS_POINTS,
@@ -55,7 +56,6 @@ FRACTIONS = {
     "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
     "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
 }  # fmt: skip
-_EXACT = Context(prec=100_000)
 _FRACTION_SIGNS = "".join(FRACTIONS)
 
 _POINT = re.compile(
@@ -156,7 +156,7 @@ def _power_of_ten(text: str, start: int) -> Digits | None:
         power = int(text[start:end].translate(_SUPERSCRIPTS))
     except ValueError:
         return None
-    return Digits(Decimal(1).scaleb(power), end) if abs(power) <= LARGEST_EXPONENT else None
+    return Digits(scaled(Decimal(1), power), end) if abs(power) <= LARGEST_EXPONENT else None
 
 
 def _add_fraction(whole: Decimal, above: int, below: int, end: int) -> Digits:
@@ -164,15 +164,6 @@ def _add_fraction(whole: Decimal, above: int, below: int, end: int) -> Digits:
     numerator, denominator = value.as_integer_ratio()
     exact = numerator * below == denominator * (int(whole) * below + above)
     return Digits(value, end, exact=exact)
-
-
-def scaled(value: Decimal, power: int) -> Decimal:
-    """`value` times ten to `power`, exactly, however many digits it has.
-
-    >>> scaled(Decimal("1.25"), 3)
-    Decimal('1.25E+3')
-    """
-    return value.scaleb(power, _EXACT)
 
 
 def _without(text: str, characters: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Final, NamedTuple
 
+from kgtable.values.decimals import scaled, shortened, with_places
 from kgtable.values.units import POWER_NAMES, SCALE_LETTERS, scale_name, units
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -142,10 +143,10 @@ def spoken_number(
     >>> spoken_number(Decimal("7496012"), "CCY_USD"), spoken_number(Decimal("1431300000")).replace(JOINT, " ")
     ('$7,496,012', '1,431.3 million')
     """
-    size = abs(value)
-    is_said = power and size and 1 <= size.scaleb(-power) < _LARGEST_MANTISSA
+    size = value.copy_abs()
+    is_said = power and size and 1 <= scaled(size, -power) < _LARGEST_MANTISSA
     chosen = power if is_said else _power_of(size)
-    mantissa = size.scaleb(-chosen)
+    mantissa = scaled(size, -chosen)
     rounded = _rounded(mantissa, scaled=bool(chosen))
     kept = decimals if decimals is not None and chosen == power else None
     if kept is not None and kept >= _decimals(mantissa):
@@ -180,18 +181,18 @@ def exact_number(value: Decimal, unit: str | None = None, style: NumberStyle = E
     ('198,000,000 US dollars', '1 kilometre')
     """
     sign = MINUS if value < 0 else ""
-    name = unit_name(unit, plural=abs(value) != 1)
-    return f"{sign}{style.digits(f'{_plain(abs(value)):,f}')} {name}".rstrip()
+    name = unit_name(unit, plural=value.copy_abs() != 1)
+    return f"{sign}{style.digits(f'{_plain(value.copy_abs()):,f}')} {name}".rstrip()
 
 
 def _power_of(size: Decimal) -> int:
     """The power of ten by which a number is said: millions and more by name, where that leaves few decimals."""
     fitting = [power for power in (12, 9, 6) if size >= Decimal(10) ** power]
     for power in fitting:
-        mantissa = size.scaleb(-power)
+        mantissa = scaled(size, -power)
         if mantissa < _LARGEST_MANTISSA and _decimals(mantissa) <= _SAID_DECIMALS:
             return power
-    large = bool(fitting) and fitting[0] > _IN_FULL and size.scaleb(-fitting[0]) < _LARGEST_MANTISSA
+    large = bool(fitting) and fitting[0] > _IN_FULL and scaled(size, -fitting[0]) < _LARGEST_MANTISSA
     return fitting[0] if large else 0
 
 
@@ -200,8 +201,8 @@ def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
     if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:
-        return mantissa.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
-    return mantissa.quantize(Decimal(1).scaleb(mantissa.adjusted() - 2), ROUND_HALF_EVEN)
+        return with_places(mantissa, 2)
+    return with_places(mantissa, 2 - mantissa.adjusted())
 
 
 def _decimals(number: Decimal) -> int:
@@ -211,9 +212,9 @@ def _decimals(number: Decimal) -> int:
 
 def _plain(number: Decimal) -> Decimal:
     """The number without zeros at its end, and without an exponent."""
-    short = number.normalize()
+    short = shortened(number)
     exponent = short.as_tuple().exponent
-    return short.quantize(Decimal(1)) if isinstance(exponent, int) and 0 < exponent < 28 else short
+    return with_places(short, 0) if isinstance(exponent, int) and 0 < exponent < 28 else short
 
 
 _DURATION = re.compile(r"P(\d+)([YMW])")

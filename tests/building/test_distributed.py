@@ -95,7 +95,7 @@ def test_a_graph_built_on_a_cluster_is_the_same(folder: Path, cluster: Any, tmp_
 
 def job(folder: Path, output: Path, *names: str) -> ConversionJob:
     files = tuple(file for file in find_files([folder]) if file.path.stem in names)
-    return ConversionJob(files, ("",) * len(files), output)
+    return ConversionJob(files, (None,) * len(files), output)
 
 
 def test_a_part_without_its_records_is_made_again(folder: Path, tmp_path: Path) -> None:

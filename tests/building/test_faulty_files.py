@@ -191,7 +191,7 @@ def test_a_file_that_ends_its_process_is_named_and_the_others_are_built(tmp_path
         path.write_text(f"x,y\n{number},2\n", encoding="utf-8")
         files.append((DeadlyFile if number in (1, 2) else TableFile)(path, path.name, path.stem))
     jobs = [
-        ConversionJob(tuple(part), ("1", "2"), tmp_path / str(number))
+        ConversionJob(tuple(part), (None, None), tmp_path / str(number))
         for number, part in enumerate(zip(files[::2], files[1::2], strict=True))
     ]
     done = list(run_jobs(jobs, ConversionOptions(), 2))
@@ -225,7 +225,7 @@ def test_a_file_that_is_cut_short_while_it_streams_is_noticed(name: str, tmp_pat
         frame.to_json(path, orient="records", lines=True)
     else:
         frame.to_parquet(path)
-    job = ConversionJob((TableFile(path, name, "t"),), ("1",), tmp_path / "out")
+    job = ConversionJob((TableFile(path, name, "t"),), (None,), tmp_path / "out")
     settings = ConversionOptions(limits=ReadLimits(stream_above=2_000))
     sound = list(write_job(job, settings, io.BytesIO()))
     assert (sound[0].error, sound[0].tables[0].rows) == (None, 30_001)

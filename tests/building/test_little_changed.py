@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import kgtable.building.assembly
+import kgtable.tables.discovery
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import DESCRIPTION, Generation, GraphDirectory
 from kgtable.building.load import Exchange
 from kgtable.building.pipeline import build_graph
+from kgtable.errors import MissingExtraError
 from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import index_step
 from kgtable.tables.discovery import TableFile, file_stamp, find_files
 
@@ -34,10 +39,8 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
-    plain = kgtable.building.assembly.file_digest
-    monkeypatch.setattr(
-        "kgtable.building.assembly.file_digest", lambda file: found.append(file.relative) or plain(file)
-    )
+    plain = kgtable.tables.discovery.file_digest
+    monkeypatch.setattr("kgtable.tables.discovery.file_digest", lambda file: found.append(file.relative) or plain(file))
     return found
 
 
@@ -111,3 +114,89 @@ def test_an_exchange_holds_the_lines_that_differ(tmp_path: Path) -> None:
     assert Exchange.between(tmp_path / "1", tmp_path / "2") == Exchange([b"b\n"], [b"d\n"])
     (tmp_path / "3").write_bytes(b"")
     assert Exchange.between(tmp_path / "1", tmp_path / "3") == Exchange([b"a\n", b"b\n", b"c\n"], [])
+
+
+_on_open: list[Callable[[str], None]] = []
+sys.addaudithook(lambda event, args: event == "open" and _on_open and _on_open[-1](str(args[0])))  # type: ignore[func-returns-value]
+
+
+@pytest.mark.parametrize("sidecar", [False, True])
+def test_a_file_that_changes_between_any_two_steps_of_a_build_never_leaves_another_content(
+    tmp_path: Path, sidecar: bool
+) -> None:
+    old, new = "Ship,Tons\nAda,11\nBea,12\n", "Ship,Tons\nAda,91\nBea,92\n"
+    if sidecar:
+        old, new = '{"title": "Ships of 1900"}', '{"title": "Ships of 1901"}'
+    fresh: dict[str, list[str]] = {}
+    saved = 0
+    for step in range(1, 20):
+        folder, graph = tmp_path / str(step) / "tables", tmp_path / str(step) / "kg"
+        folder.mkdir(parents=True)
+        write(folder / "ships.csv", "Ship,Tons\nAda,11\nBea,12\n")
+        changing = folder / ("ships.json" if sidecar else "ships.csv")
+        write(changing, old)
+        if not fresh:
+            fresh[old] = default_tables(build(folder, tmp_path / "old"))
+            write(changing, new)
+            fresh[new] = default_tables(build(folder, tmp_path / "new"))
+            write(changing, old)
+            assert fresh[old] != fresh[new]
+        opened = 0
+
+        def count(path: str, changing: Path = changing, step: int = step) -> None:
+            nonlocal opened
+            opened += path == str(changing)
+            if opened == step and path == str(changing):
+                _on_open.pop()
+                write(changing, new)
+
+        _on_open.append(count)
+        build(folder, graph)
+        if _on_open:
+            _on_open.clear()
+            break
+        saved += 1
+        write(changing, old)
+        assert default_tables(build(folder, graph)) == fresh[old], step
+        write(changing, new)
+        assert default_tables(build(folder, graph)) == fresh[new], step
+    assert saved >= 2
+
+
+def default_tables(generation: Generation) -> list[str]:
+    return sorted(map(str, EmbeddedStore(generation.store_path).graph(Namespaces().table_iri("ships"))))
+
+
+def test_a_file_that_failed_for_the_machine_is_read_by_the_next_build(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"Ship": ["Ida"], "Tons": [7]}), tables / "more.parquet")
+
+    def missing(name: str) -> object:
+        if name.endswith(".parquet"):
+            raise MissingExtraError("Reading Parquet, Feather and Arrow files", "parquet")
+        return importlib.import_module(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kgtable.tables.loader.import_module", missing)
+        patch.setattr("kgtable.tables.readers.apart.is_read_apart", lambda file, limits: False)
+        first = build(tables, tmp_path / "kg")
+    assert "more" not in Catalogue.load(first.catalogue_path).tables
+    assert "more" in Catalogue.load(build(tables, tmp_path / "kg").catalogue_path).tables
+
+
+@pytest.mark.parametrize("fault", [MemoryError(), OSError(24, "Too many open files")])
+def test_a_fault_of_the_system_is_not_remembered_as_one_of_the_file(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fail(file: TableFile, limits: object) -> list[object]:
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kgtable.tables.readers.delimited.read_delimited", fail)
+        first = build(tables, tmp_path / "kg")
+    assert not Catalogue.load(first.catalogue_path).tables
+    assert len(Catalogue.load(build(tables, tmp_path / "kg").catalogue_path).tables) == 8

@@ -10,7 +10,7 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
+from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens, with_decimal_values
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=40)
 query_like = st.lists(
@@ -81,3 +81,23 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 )
 def test_python_values_become_terms(value: Bindable, text: str) -> None:
     assert str(to_term(value)) == text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'ASK { ?s ?p "qudt:numericValue 5" }',
+        "ASK { ?s ?p '''\nqudt:numericValue 5''' } # qudt:numericValue 6",
+        "ASK { ?s <http://x/y#a> ?o } # <http://qudt.org/schema/qudt/numericValue> 7",
+    ],
+)
+def test_numbers_within_texts_and_comments_stay_as_they_are(query: str) -> None:
+    assert with_decimal_values(query) == query
+
+
+def test_whole_numbers_after_the_predicate_become_decimals() -> None:
+    query = 'ASK { ?s ?p "qudt:numericValue 5" ; <http://qudt.org/schema/qudt/numericValue> 7 ; qudt:numericValue 8 }'
+    changed = (
+        'ASK { ?s ?p "qudt:numericValue 5" ; <http://qudt.org/schema/qudt/numericValue> 7.0 ; qudt:numericValue 8.0 }'
+    )
+    assert with_decimal_values(query) == changed

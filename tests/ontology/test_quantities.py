@@ -22,7 +22,7 @@ from kgtable.ontology.quantities import (
 from kgtable.ontology.unit_evidence import TableClues, read_clue
 from kgtable.tables.column_profile import profile_columns, type_cell
 from kgtable.tables.model import Context, Table
-from kgtable.values.numbers import scaled
+from kgtable.values.decimals import scaled
 from kgtable.values.units import units
 from tests.ontology.support import table
 

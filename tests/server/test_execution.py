@@ -132,7 +132,10 @@ def test_dataset_clauses() -> None:
 
 def test_volatile_functions_and_file_iris() -> None:
     assert is_volatile("SELECT (NOW () AS ?t) {}")
+    assert is_volatile("SELECT (now#c\n() AS ?t) {}")
+    assert is_volatile("SELECT (1+StrUUID # (\r\n () AS ?t) {}")
     assert not is_volatile("SELECT ?now {}")
+    assert not is_volatile("ASK { ?s ?p 'now()' } # rand()")
     assert file_iris("SELECT * FROM < file:///etc/passwd> {}")
 
 

@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from kgtable.server.options import Lanes, ServerSettings
+from kgtable.server.workers.pool import Pool
 from tests.server.conftest import DATA
 from tests.server.serving import WRITER, Running, running, store_with
 
@@ -136,3 +140,13 @@ def test_uploads_beyond_the_limit(writing: Running) -> None:
     headers = {**WRITER, "content-type": "text/turtle"}
     answer = writing.client.put("/store?graph=u:g", content=b"#" * 300_000, headers=headers)
     assert answer.status_code == 413
+
+
+def test_requests_behind_a_process_that_ended_keep_their_order() -> None:
+    waiting = deque(["later"])
+    worker = SimpleNamespace(jobs=deque([Mock(stream=None, copies=1), "first", "second", "third"]), stalled=False)
+    pool = Mock(_queue=waiting, _fast=[worker], _slow=[], _refusals={}, _closing=False)
+    pool.counts.died = 0
+    Pool.died(pool, worker, Mock())  # type: ignore[arg-type]
+    assert list(waiting) == ["first", "second", "third", "later"]
+    worker.jobs[0].fail.assert_called_once()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtable.values.decimals import scaled
 from kgtable.values.numbers import (
     FRACTIONS,
     LARGEST_EXPONENT,
@@ -16,7 +17,6 @@ from kgtable.values.numbers import (
     parse_number,
     parse_simple,
     read_digits,
-    scaled,
 )
 from kgtable.values.units import SIGNS, WORDS, currency_codes, units
 

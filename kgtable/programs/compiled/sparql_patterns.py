@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.graph.terms import MOST_PLACES, Namespaces, decimal_text, is_decimal, text_literal
-from kgtable.programs.dimensions import EXACT
+from kgtable.values.decimals import with_places
 
 MOST_LISTED = 3_000
 """How many different cells of a column a query may list with what they mean."""
@@ -130,7 +130,7 @@ def decimal_literal(number: Decimal | None) -> str:
     """A number as SPARQL writes it: a decimal, to the 18 places that engines at least keep, or else a double."""
     exact = number or Decimal(0)
     if int(exact.as_tuple().exponent) < -MOST_PLACES:
-        exact = EXACT.quantize(exact, Decimal(1).scaleb(-MOST_PLACES))
+        exact = with_places(exact, MOST_PLACES)
     if not is_decimal(exact):
         return repr(float(exact))
     return decimal_text(f"{exact:f}")

@@ -21,6 +21,7 @@ from kgtable.ontology.column_stats import informative_meaning
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
+from kgtable.values.decimals import shortened
 from kgtable.values.text import sound_text
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ class _SqlTable:
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
     """The numbers as exact decimals, as doubles where these would need more than 38 figures."""
     pa = arrow()
-    known = [number.normalize() for number in numbers if number is not None]
+    known = [shortened(number) for number in numbers if number is not None]
     places = max((max(-int(number.as_tuple().exponent), 0) for number in known), default=0)
     whole = max((number.adjusted() + 1 for number in known), default=1)
     width = max(max(whole, 1) + places, 1)

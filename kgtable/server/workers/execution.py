@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from html import escape
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from traceback import clear_frames
 from typing import IO, Any, TypeAlias, cast
@@ -45,14 +45,21 @@ from kgtable.server.workers.messages import Emit, Head, Problem
 
 # Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
 _REMOTE = re.compile(r"(?i)(?:(?:[0-9]\w*?|true|false)?service|load)")
-_VOLATILE_NAMES = ("now", "rand", "uuid", "bnode")
-_VOLATILE = re.compile(r"(?i)\b(?:now|rand|uuid|struuid|bnode)\s*\(")
+_VOLATILE = ("now", "rand", "uuid", "bnode")
 
 
 def is_volatile(text: str) -> bool:
     """Whether the query may give another result on the same graph (it calls NOW, RAND and the like)."""
     lowered = text.lower()
-    return any(name in lowered for name in _VOLATILE_NAMES) and _VOLATILE.search(text) is not None
+    if not any(name in lowered for name in _VOLATILE):
+        return False
+    try:
+        words = list(tokens(text))
+    except AmbiguousTextError:
+        return True
+    return any(
+        one.kind == "word" and one.text.lower().endswith(_VOLATILE) and two.text == "(" for one, two in pairwise(words)
+    )
 
 
 def names_dataset(query: str) -> bool:

@@ -173,7 +173,7 @@ class Pool:
         self.counts.died += not self._closing
         self._stop_watching(worker)
         refusal = self._refusals.pop(worker, None)
-        for place, job in enumerate(worker.jobs):
+        for place, job in reversed(list(enumerate(worker.jobs))):  # the last goes to the front first
             if place and not worker.stalled:
                 self._queue.appendleft(job)
                 continue

@@ -35,6 +35,7 @@ from kgtable.questions.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.systems.tablerag.actions import NO_ACTION, Actions, Observation, ProgramActions, read_prompt
 from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, render
+from kgtable.values.decimals import shortened
 
 STAGE = "solve"
 LONGEST_REPLY = 8_000
@@ -287,7 +288,7 @@ def _normal(part: str) -> str:
         number = Decimal(bare)
     except InvalidOperation:
         return plain(part) or part.strip()
-    return f"{number.normalize():f}" if number.is_finite() else plain(part)
+    return f"{shortened(number):f}" if number.is_finite() else plain(part)
 
 
 def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]) -> Answer:

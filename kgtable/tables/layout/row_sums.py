@@ -10,6 +10,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kgtable.values.decimals import scaled
+
 LONGEST_SUM: Final = 80
 """Members of a total at most."""
 
@@ -117,7 +119,7 @@ def _integers(amounts: Sequence[Sequence[Decimal | None]]) -> npt.NDArray[np.int
         exponent = min((int(value.as_tuple().exponent) for value in told), default=0)
         if any(abs(value.adjusted() - exponent) > 14 for value in told if value):
             continue
-        columns.append([0 if value is None else int(value.scaleb(-exponent)) for value in column])
+        columns.append([0 if value is None else int(scaled(value, -exponent)) for value in column])
     return np.array(columns, dtype=np.int64).T if columns else None
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
 
-from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
+from kgtable.errors import EmptyTableError, NoTableError, TableError, UnavailableTableError, UnreadableTableError
 from kgtable.resources import PACKAGE
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits
@@ -34,7 +34,7 @@ _ALWAYS = frozenset((".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".feather", "
 _LARGE = frozenset((".html", ".htm", ".xhtml", ".json", ".md", ".markdown", ".docx", ".pptx"))
 _HINT = "Get a complete copy, or save it anew as CSV."
 _PIECE = 1 << 20
-_KINDS = {kind.__name__: kind for kind in (UnreadableTableError, EmptyTableError, NoTableError)}
+_KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTableError, EmptyTableError, NoTableError)}
 
 
 def is_read_apart(file: TableFile, limits: ReadLimits) -> bool:
@@ -236,7 +236,8 @@ class _ReadingProcess:
         message = "the file leads its reader astray: it needs too much memory or time, or contradicts itself."
         if sys.platform != "win32" and code == -signal.SIGXCPU:
             message = f"reading it takes more than {self._seconds:,.0f} seconds."
-        return UnreadableTableError(message, path=self._file.relative, hint=_HINT)
+        kind = UnavailableTableError if code == -signal.SIGKILL else UnreadableTableError
+        return kind(message, path=self._file.relative, hint=_HINT)
 
     def release(self, *, done: bool) -> None:
         """Keep the process for the next file where it is done with this one or refused it, else end it."""
@@ -273,7 +274,7 @@ def _started(file: TableFile, limits: ReadLimits, what: str) -> _ReadingProcess:
     process = _ReadingProcess()
     if not process.order(file, limits, what):
         process.end()
-        raise UnreadableTableError(
+        raise UnavailableTableError(
             "the process that reads it does not start.", path=file.relative, hint="Is there memory left?"
         )
     return process

@@ -31,6 +31,7 @@ from kgtable.tables.readers.delimited import read_delimited_bytes
 from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
 from kgtable.tables.readers.xls_formats import xls_details
+from kgtable.values.decimals import scaled, shortened
 from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
 from kgtable.values.unit_phrases import read_number_format
 
@@ -277,7 +278,7 @@ def percent_text(text: str, code: str) -> str:
     """
     if _PLAIN_NUMBER.fullmatch(text) is None:
         return text
-    value = Decimal(text).scaleb(2).normalize()
+    value = shortened(scaled(Decimal(text), 2))
     shown = _DECIMALS.search(code.split(";")[0])
     least = len(shown[1]) if shown else 0
     digits = max(least, -int(value.as_tuple().exponent))
