@@ -6,22 +6,30 @@ answer names is marked. Texts of tables stand in the data alone, never in an exp
 
 from __future__ import annotations
 
+import atexit
 import html
+import importlib.util
 import json
+import os
 import re
-from base64 import b64encode
+import sys
+import threading
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from kgtable.errors import MissingExtraError, UsageError
+from kgtable.errors import EvaluationError, MissingExtraError, UsageError
 from kgtable.graph.terms import UNIT
+from kgtable.programs.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.storage import output_file
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import unit_name
+from kgtable.values.text import markup_text
 from kgtable.values.units import POWER_NAMES
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -34,6 +42,7 @@ LARGEST = Decimal("1e300")
 PLAIN, MARKED = "#7f9fbf", "#c2571a"
 WIDTH, STEP, HEIGHT = 320, 22, 220
 _IRI = re.compile(r"https?://\S*[/#]([^/#\s]+)")
+_MEMBER = re.compile(r"[a-z_]\w*", re.ASCII)
 _MIME = "application/vnd.vegalite.v5+json"
 
 
@@ -50,18 +59,19 @@ class ChartPoint(NamedTuple):
 class Chart:
     """A Vega-Lite specification with its data; Jupyter draws it.
 
-    `to_svg` and `to_png` raise `MissingExtraError` where the packages that draw are not installed.
+    `to_svg` and `to_png` raise `MissingExtraError` where the packages that draw are not installed, `EvaluationError`
+    where these fail: they run in a process of their own, which a specification can crash.
     """
 
     spec: Mapping[str, Any]
 
     def to_svg(self) -> str:
         """The picture as SVG."""
-        return str(_converter().vegalite_to_svg(json.dumps(self.spec), allowed_base_urls=[]))
+        return _drawn(self.spec, "vegalite_to_svg").decode("utf-8")
 
     def to_png(self) -> bytes:
         """The picture as PNG, two dots for a pixel."""
-        return bytes(_converter().vegalite_to_png(json.dumps(self.spec), scale=2, allowed_base_urls=[]))
+        return _drawn(self.spec, "vegalite_to_png", scale=2)
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file whose suffix is .svg or .png, or the specification to one of .json.
@@ -85,15 +95,15 @@ class Chart:
 
 
 def svg_of(chart: Chart) -> str:
-    """The picture as SVG; empty without the packages that draw."""
+    """The picture as SVG; empty if it cannot be drawn."""
     try:
         return chart.to_svg()
-    except MissingExtraError:
+    except (MissingExtraError, EvaluationError):
         return ""
 
 
 def image_of(chart: Chart | None) -> str:
-    """A chart as an HTML image that holds its data; empty without one, or without the packages that draw."""
+    """A chart as an HTML image that holds its data; empty without one, or if it cannot be drawn."""
     svg = "" if chart is None else svg_of(chart)
     if chart is None or not svg:
         return ""
@@ -101,12 +111,49 @@ def image_of(chart: Chart | None) -> str:
     return f'<p><img alt="{words}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"></p>'
 
 
-def _converter() -> Any:
+SECONDS = 20
+"""How long drawing a chart may take."""
+_DRAWS = f"""import base64, json, os, signal, sys, vl_convert
+replies, silent = os.fdopen(os.dup(1), "w"), os.open(os.devnull, os.O_WRONLY)
+os.dup2(silent, 1), os.dup2(silent, 2)
+for line in sys.stdin:
+    signal.alarm({SECONDS})
+    order = json.loads(line)
     try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtraError("Drawing a chart", "plot") from error
-    return vl_convert
+        drawn = getattr(vl_convert, order["form"])(json.dumps(order["spec"]), allowed_base_urls=[], **order["options"])
+        reply = {{"drawn": base64.b64encode(drawn if isinstance(drawn, bytes) else drawn.encode()).decode()}}
+    except ValueError as error:
+        reply = {{"error": str(error)[:300]}}
+    signal.alarm(0)
+    print(json.dumps(reply), file=replies, flush=True)
+"""
+_DRAWING = threading.Lock()
+
+
+@cache
+def _drawer(parent: int) -> BoundedProcess:
+    """The process of `parent` that draws; it is kept, since its start takes a second."""
+    drawer = BoundedProcess([sys.executable, "-P", "-c", _DRAWS], os.environ)
+    atexit.register(drawer.release)
+    return drawer
+
+
+def _drawn(spec: Mapping[str, Any], form: str, **options: Any) -> bytes:
+    """A specification drawn by the function `form` of ``vl_convert``."""
+    if importlib.util.find_spec("vl_convert") is None:
+        raise MissingExtraError("Drawing a chart", "plot")
+    with _DRAWING:
+        drawer = _drawer(os.getpid())
+        try:
+            reply = drawer.ask({"form": form, "spec": spec, "options": options}, SECONDS)
+        except ProcessEndedError as error:
+            atexit.unregister(drawer.release)
+            drawer.release()
+            _drawer.cache_clear()
+            raise EvaluationError(f"The chart could not be drawn: {error}.") from error
+    if "drawn" not in reply:
+        raise EvaluationError(f"The chart could not be drawn: {reply.get('error')}")
+    return b64decode(reply["drawn"])
 
 
 def chart_of(points: Sequence[ChartPoint], title: str, unit: str | None) -> Chart | None:
@@ -117,6 +164,7 @@ def chart_of(points: Sequence[ChartPoint], title: str, unit: str | None) -> Char
         return None  # two rows of one name, or a number that is not a finite float
     over_columns = len(columns) > 1 and (len(rows) == 1 or _by_period(columns) is not None)
     names, series = (columns, rows) if over_columns else (rows, columns)
+    title = markup_text(title)
     if len(names) < 2 or len(series) > MOST_SERIES:
         return None
     power = next((power for power in (12, 9, 6) if max(abs(point.value) for point in points) >= 10**power), 0)
@@ -182,6 +230,8 @@ def _by_period(names: Sequence[str]) -> list[str] | None:
 
 
 def _cut(name: str) -> str:
+    """A name as the chart shows it. A space parts what JavaScript may know as a member of every object from that."""
+    name = markup_text(name) + " " * bool(_MEMBER.fullmatch(name))
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 

@@ -13,7 +13,9 @@ from starlette.routing import Route
 from kgtable.server import requests
 from kgtable.server.openapi import document
 from kgtable.server.operations import MOST_TRIPLES, READING, Operation, method_of, question_of
+from kgtable.server.options import COSTLY
 from kgtable.server.requests import TellEvent, not_modified
+from kgtable.server.security import require_own_site
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem
 
@@ -40,6 +42,8 @@ class Api:
         """What answers the requests of an operation."""
 
         async def give(request: Request) -> Response:
+            if operation.name in COSTLY:
+                require_own_site(self._state.settings, requests.header_map(request.scope))
             job = operation.job(request.scope["query_string"], request.path_params)
             if job.pop("format", "") == "csv":
                 return await table_file(self._state, job["id"])
@@ -51,8 +55,8 @@ class Api:
 
     async def ask(self, request: Request) -> Response:
         """The answer to a question, at once or as server-sent events."""
-        _same_site(request)
         headers = requests.header_map(request.scope)
+        require_own_site(self._state.settings, headers)
         names = {"question", "method", "k", "after"}
         given = await requests.json_object(request.receive, headers, 64 << 10, names)
         k, method = given.get("k"), given.get("method")
@@ -104,9 +108,3 @@ def attachment(name: str) -> str:
     plain = name.encode("ascii", "ignore").decode("ascii")
     told = plain if plain.partition(".")[0].strip("-_") else f"table{name[name.rindex('.') :]}"
     return f"attachment; filename=\"{told}\"; filename*=UTF-8''{quote(name, safe='')}"
-
-
-def _same_site(request: Request) -> None:
-    """Raise `Problem` for a cross-site request made by a browser."""
-    if request.headers.get("sec-fetch-site", "same-origin") == "cross-site":
-        raise Problem("forbidden", "Requests from pages of other sites are not accepted.")

@@ -24,6 +24,12 @@ LIST_FACETS = ("unit", "kind", "folder")
 """What the list of tables can be filtered by."""
 
 
+COSTLY = frozenset(("ask", "chart", "file", "retrieve", "sql"))
+"""Operations that may take long. They leave one process to the others, and pages of other sites cannot start them."""
+QUERIES = frozenset(("chart", "sql"))
+"""Operations with a query by the client: they have the time of a query, in which the process plans it too."""
+
+
 class DefaultGraph(StrEnum):
     """The default graph of a query that names no dataset."""
 
@@ -76,11 +82,13 @@ class Lanes:
 
     `fast` queries run in parallel; one that takes longer than `slow_after` seconds moves to one of the `slow`
     lanes with a lower priority, or is refused if those are full, so that short queries are not held up.
+    Of the `COSTLY` operations, at most `costly` run at a time; 0 means as many as there are processes.
     At most `waiting` requests queue, each for `patience` seconds, and `uploads` bodies of writes are taken.
     """
 
     fast: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
     slow: int = 2
+    costly: int = 0
     slow_after: float = 1.0
     waiting: int = 256
     patience: float = 5.0

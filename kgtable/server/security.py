@@ -75,6 +75,13 @@ def _from_elsewhere(headers: Mapping[bytes, bytes]) -> bool:
     return bool(origin) and origin.partition("://")[2] != text(headers, b"host")
 
 
+def require_own_site(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raise `Problem` if a browser sends the request for a page of another site, unless its origin is allowed."""
+    is_foreign = text(headers, b"sec-fetch-site") not in ("", "same-origin", "none")
+    if is_foreign and not cors_headers(settings, headers):
+        raise Problem("forbidden", "Requests from pages of other sites are not accepted.")
+
+
 def cookie_token(headers: Mapping[bytes, bytes]) -> str:
     """The read token in a browser's cookie."""
     for part in text(headers, b"cookie").split(";"):

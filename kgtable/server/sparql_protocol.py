@@ -24,7 +24,7 @@ from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, TABULAR, accepts_gzip
 from kgtable.server.options import ServerSettings
 from kgtable.server.requests import Abandoned, Parameters, not_modified, send_answer, send_empty
-from kgtable.server.security import require_write_token
+from kgtable.server.security import require_own_site, require_write_token
 from kgtable.server.state import CachedResponse, ServerState
 from kgtable.server.workers.execution import without_unused_prefixes
 from kgtable.server.workers.messages import Head, Problem, utf8
@@ -63,6 +63,7 @@ class SparqlEndpoint:
         if method == "POST" and requests.media_type(requests.text(headers, b"content-type")) == UPDATE_TYPE:
             await self._update_from_body(base, scope, receive, headers, send)
             return
+        require_own_site(self._state.settings, headers)
         operation = await self._operation(scope, receive, headers)
         if operation.update is not None:
             require_write_token(self._state.settings, headers)

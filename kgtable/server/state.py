@@ -31,7 +31,7 @@ from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import Namespaces
-from kgtable.server.options import ServerSettings
+from kgtable.server.options import QUERIES, ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
@@ -307,6 +307,10 @@ def _cost(answer: CachedResponse) -> int:
 _LOG = logging.getLogger(__name__)
 
 
+EXPLORERS = 3
+"""Processes behind the pages and the HTTP API."""
+
+
 @dataclass
 class ServerState:
     """Settings, location of the graph, worker pools and counters.
@@ -330,7 +334,7 @@ class ServerState:
     def __post_init__(self) -> None:
         settings = self.settings
         self.readers = Pool("read", settings.lanes, settings.limits.memory)
-        self.explorers = Pool("explore", serial_lanes(settings.lanes, 2), settings.limits.api_memory)
+        self.explorers = Pool("explore", serial_lanes(settings.lanes, EXPLORERS), settings.limits.api_memory)
         self.writer = Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
         self.editors = (
             Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory) if settings.editable else None
@@ -368,9 +372,9 @@ class ServerState:
         view = self.view()
         if view.directory is None:
             raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
-        _, body = _checked(
-            await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events, stoppable=True)
-        )
+        limits = self.settings.limits
+        seconds = min(limits.query_seconds, limits.api_seconds) if job["op"] in QUERIES else limits.api_seconds
+        _, body = _checked(await self.explorers.run(job, seconds, view, events=events, stoppable=True))
         return body
 
     async def edit(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:

@@ -272,6 +272,15 @@ def workbook_text(text: str) -> str:
     return _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 
+def markup_text(text: str) -> str:
+    """The text with each character that XML cannot hold replaced by U+FFFD.
+
+    >>> markup_text("a\\x1bb\\ufffec")
+    'a\ufffdb\ufffdc'
+    """
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:[0-9][0-9,. ]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s?%?")
 

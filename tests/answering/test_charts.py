@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 import kgtable
-from kgtable.answering.charts import MOST_SERIES, ChartPoint, chart_of, chart_of_columns
+from kgtable.answering.charts import MOST_SERIES, Chart, ChartPoint, chart_of, chart_of_columns, image_of
 from kgtable.cli.main import main
 
 PORTS = "Port,Country,2021 fees (EUR million),2022 fees (EUR million),2023 fees (EUR million)\n"
@@ -78,11 +79,11 @@ def test_what_cannot_be_compared_is_not_drawn() -> None:
 
 
 def test_periods_are_in_their_order_and_series_have_colours() -> None:
-    points = [ChartPoint(row, f"Q{n} 2023", Decimal(n)) for row in ("a", "b") for n in (4, 2, 1)]
+    points = [ChartPoint(row, f"Q{n} 2023", Decimal(n)) for row in ("A", "B") for n in (4, 2, 1)]
     chart = chart_of(points, "?", "PERCENT")
     assert chart is not None
     assert chart.spec["encoding"]["x"]["sort"] == ["Q1 2023", "Q2 2023", "Q4 2023"]
-    assert chart.spec["layer"][0]["encoding"]["color"]["sort"] == ["a", "b"]
+    assert chart.spec["layer"][0]["encoding"]["color"]["sort"] == ["A", "B"]
 
 
 def test_texts_of_tables_stand_in_the_data_alone() -> None:
@@ -106,6 +107,32 @@ def test_a_chart_is_drawn_to_a_file(kg: kgtable.KnowledgeGraph, tmp_path: Path) 
     assert all(word in svg for word in ("Fjell", "million euros"))
     with pytest.raises(kgtable.UsageError, match="cannot be written"):
         chart.save(tmp_path / "c.bmp")
+
+
+@pytest.mark.parametrize("label", ["roc\x1bket", "a\0b", "\ufffe", "\udc80", "constructor", "toString", "__proto__"])
+def test_any_label_is_drawn(kg: kgtable.KnowledgeGraph, label: str) -> None:
+    pytest.importorskip("vl_convert")
+    for column in ("Share", label):
+        points = [ChartPoint(label, column, Decimal(1)), ChartPoint("b", column, Decimal(2))]
+        points += [ChartPoint(point.row, "Other", point.value) for point in points]
+        chart = chart_of(points, f"Of {label}", None)
+        assert chart is not None
+        ElementTree.fromstring(chart.to_svg())
+        assert chart.to_svg().count('aria-roledescription="bar"') == 4
+    columns = {"name": [label.replace("\udc80", ""), "b"], "value": [1, 2]}
+    assert "<img" in image_of(chart_of_columns(columns))
+
+
+def test_a_specification_that_crashes_the_library_ends_its_process_only(kg: kgtable.KnowledgeGraph) -> None:
+    pytest.importorskip("vl_convert")
+    good = chart_of(numbers(a=1, b=2), "?", None)
+    assert good is not None
+    for label in ("\x1b", "constructor"):
+        text = json.dumps(good.spec).replace('"a "', json.dumps(label))
+        with pytest.raises(kgtable.EvaluationError, match="could not be drawn"):
+            Chart(json.loads(text)).to_svg()
+        assert image_of(Chart(json.loads(text))) == ""
+        assert good.to_svg().startswith("<svg")
 
 
 def test_ask_draws_and_tells_where_there_is_nothing_to_draw(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lxml.etree
@@ -13,7 +15,8 @@ import pytest
 from kgtable.errors import QueryError
 from kgtable.graph.sparql_text import MOST_PARTS, DeepTextError, check_depth
 from kgtable.graph.store import EmbeddedStore
-from kgtable.server.options import ServerSettings
+from kgtable.server.options import ServerLimits, ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.serving import TOKEN, Running, running, store_with
 
@@ -119,3 +122,42 @@ def test_questions_with_half_characters_are_refused(exploring: Running) -> None:
         assert answer.status_code == 400, answer.text
     whole = json.dumps({"question": "How many \ud83d\ude00 planets?"})
     assert exploring.client.post("/api/ask", content=whole, headers=headers).status_code == 200
+
+
+JOINS = "SELECT count(*) FROM planets p0 " + " ".join(
+    f"JOIN planets p{n} ON p{n}.planet = p{n - 1}.planet" for n in range(1, 300)
+)
+NUMBERS = "SELECT (COUNT(*) AS ?n) { VALUES ?a { 0 1 2 3 4 5 6 7 8 9 } "
+NUMBERS += "".join(f"VALUES ?v{n} {{ 0 1 2 3 4 5 6 7 8 9 }} " for n in range(12)) + "}"
+
+
+def test_costly_requests_end_in_time_and_leave_a_process_to_the_others(graph_folder: Path) -> None:
+    settings = ServerSettings(port=0, limits=ServerLimits(query_seconds=4.0))
+    costly = [("sql", JOINS), ("chart", NUMBERS)] * 2
+    with running(settings, GraphFolder(graph_folder)) as server, ThreadPoolExecutor(len(costly)) as threads:
+        assert server.client.get("/api/info").status_code == 200
+        answers = [threads.submit(server.client.get, f"/api/{name}", params={"query": query}) for name, query in costly]
+        shown = 0
+        while not all(answer.done() for answer in answers):
+            assert server.client.get("/api/tables/planets").status_code == 200
+            shown += sum(not answer.done() for answer in answers) == len(costly)
+            time.sleep(0.05)
+        assert shown
+        assert {answer.result().status_code for answer in answers} == {503}
+        assert {answer.result().json()["type"].rpartition("#")[2] for answer in answers} == {"timeout"}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_of_other_sites_start_nothing_costly(exploring: Running, site: str) -> None:
+    query = {"query": "ASK {}"}
+    wanted = [("sql", {"query": "SELECT 1"}), ("chart", query), ("retrieve", {"question": "How many rings?"})]
+    for path, parameters in [*((f"/api/{name}", given) for name, given in wanted), ("/sparql", query)]:
+        for browser, status in ((site, 403), ("same-origin", 200), ("none", 200)):
+            answer = exploring.client.get(path, params=parameters, headers={"sec-fetch-site": browser})
+            assert answer.status_code == status, (path, browser)
+
+
+def test_pages_of_an_allowed_origin_may_query(reading: Running) -> None:
+    for origin, status in (("https://app.example", 200), ("https://evil.example", 403)):
+        headers = {"origin": origin, "sec-fetch-site": "cross-site"}
+        assert reading.client.get("/sparql", params={"query": "ASK {}"}, headers=headers).status_code == status

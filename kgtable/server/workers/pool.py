@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from kgtable.server.options import STREAM_TIMES, Lanes
+from kgtable.server.options import COSTLY, STREAM_TIMES, Lanes
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 
@@ -213,14 +213,17 @@ class Pool:
     def _dispatch(self) -> None:
         """Send waiting jobs to processes with capacity, the least busy first.
 
-        A few busy processes cost less than waking many for single jobs.
+        A few busy processes cost less than waking many for single jobs. Costly jobs wait while enough of them run.
         """
         ahead = AHEAD if self._lanes.slow and self._mean < SHORT else 1
         while self._queue:
             free = [worker for worker in self._fast if worker.takes_jobs and len(worker.jobs) < ahead]
-            if not free:
+            costly = sum(_is_costly(job) for worker in self._fast for job in worker.jobs) if self._lanes.costly else -1
+            may_start = (job for job in self._queue if costly < self._lanes.costly or not _is_costly(job))
+            job = next(may_start, None) if free else None
+            if job is None:
                 return
-            job = self._queue.popleft()
+            self._queue.remove(job)
             if job.answer.done():
                 job.copies -= 1
             else:
@@ -333,6 +336,13 @@ def _load(worker: WorkerProcess) -> int:
     return len(worker.jobs)
 
 
+def _is_costly(job: WorkerJob) -> bool:
+    return job.head["op"] in COSTLY
+
+
 def serial_lanes(lanes: Lanes, wide: int = 1) -> Lanes:
-    """Lanes of a role that does few jobs at a time, however long they take, such as writing."""
-    return replace(lanes, fast=wide, slow=0, patience=max(lanes.patience, 30.0))
+    """Lanes of a role that does few jobs at a time, however long they take, such as writing.
+
+    Costly jobs leave one of several processes to the others.
+    """
+    return replace(lanes, fast=wide, slow=0, costly=wide - 1, patience=max(lanes.patience, 30.0))
