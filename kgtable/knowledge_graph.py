@@ -500,7 +500,7 @@ class KnowledgeGraph:
                     model = DryRunLLM(model.model, pricing)
                 metered = None if model is None else MeteredLLM(model, pricing, settings.window)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
-                solver = make_solver(settings.method, self.retrievers, self.reader)
+                solver = make_solver(settings.method, self.retrievers, self.reader, settings)
                 asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)
                 kept = self._kept_asker = (settings, llm, named, asker)
             return kept[3]

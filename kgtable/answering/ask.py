@@ -84,11 +84,14 @@ class Generator:
         self._context_tokens, self._max_tokens, self._temperature = context_tokens, max_tokens, temperature
 
     @classmethod
-    def from_settings(cls, llm: LLM, settings: Settings) -> Generator:
-        """As the settings say. Raises `ConfigError` for an unknown presentation or prompt setting."""
+    def from_settings(cls, llm: LLM, settings: Settings, layout: Presentation | None = None) -> Generator:
+        """As the settings say, in a layout of a method's own if it has one.
+
+        Raises `ConfigError` for an unknown presentation or prompt setting.
+        """
         return cls(
             llm,
-            layout=presentation(settings.presentation),
+            layout=presentation(settings.presentation) if layout is None else layout,
             setting=prompt_setting(settings.prompt),
             context_tokens=settings.context_tokens,
             max_tokens=settings.max_tokens,

@@ -24,7 +24,8 @@ CellPlace = tuple[str, int, int]
 class BenchmarkQuestion:
     """A question with its gold: answers, table ids, and cells as (table id, grid row, column).
 
-    `any_of`: any one of the gold tables is enough. `extra` holds the other fields of the data set.
+    `any_of`: any one of the gold tables is enough. `extra` holds the other fields of the data set. `is_unanswerable`:
+    its list of answers is empty, so that finding nothing is right.
     """
 
     id: str
@@ -34,6 +35,7 @@ class BenchmarkQuestion:
     cells: tuple[CellPlace, ...] = ()
     any_of: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    is_unanswerable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _question(item: Mapping[str, Any]) -> BenchmarkQuestion:
         id=item["id"],
         text=item["question"],
         answers=tuple(item.get("answers", ())),
+        is_unanswerable=item.get("answers") == [],
         tables=tuple(item.get("tables", ())),
         cells=tuple((table, row + FIRST_LINE, column) for table, row, column in item.get("cells", ())),
         any_of=item.get("any_of", False),

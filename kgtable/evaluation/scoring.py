@@ -61,13 +61,19 @@ def normalized(text: str) -> str:
     return re.sub(r"\s+", " ", text.removesuffix(".")).strip().lower()
 
 
-def number_of(text: str) -> Decimal | None:
-    """The value of a text that is a single number, else None.
+_DECIMAL_COMMA = re.compile(r"[-+−]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,}))")
 
-    >>> number_of("1,234.50")
-    Decimal('1234.50')
+
+def number_of(text: str) -> Decimal | None:
+    """The value of a text that is a single number, else None; a comma that cannot group thousands is a decimal mark.
+
+    >>> number_of("1,234.50"), number_of("98,5"), number_of("1.234,5")
+    (Decimal('1234.50'), Decimal('98.5'), Decimal('1234.5'))
     """
-    plain = normalized(text).replace(",", "")
+    plain = normalized(text)
+    if _DECIMAL_COMMA.fullmatch(plain):
+        plain = plain.replace(".", "").replace(",", ".")
+    plain = plain.replace(",", "")
     if not NUMBER.fullmatch(plain):
         return None
     try:
@@ -356,6 +362,8 @@ def answer_scores(question: BenchmarkQuestion, text: str, value: str | None = No
     if is_fact(question):
         right = verdict_of(text) == bool(question.extra["label"])
         return {"fact": float(right), "match": float(right)}
+    if question.is_unanswerable:
+        return {"match": float(not text)}
     gold = question.answers
     # Equal values count once, on both sides.
     counts = dict.fromkeys((len(gold), len(set(gold))))

@@ -11,6 +11,8 @@ from typing import Any
 
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
+from kgtable.config import Settings
+from kgtable.errors import ConfigError
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
 
@@ -70,14 +72,29 @@ class _Methods(Mapping[str, Method]):
         return len(registry.METHODS) + len(SYSTEMS)
 
 
+DEFAULTS = Settings()
 METHODS: Mapping[str, Method] = _Methods()
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 
-def make_solver(method: str, retrievers: Retrievers, source: TableSource) -> Solver | None:
-    """The solver of a method with its options; None where it has none. Raises `RetrievalError`."""
+_ANSWER_SETTINGS = ("prompt", "presentation", "temperature", "context_tokens", "max_tokens")
+
+
+def make_solver(method: str, retrievers: Retrievers, source: TableSource, settings: Settings) -> Solver | None:
+    """The solver of a method with its options; None if it has none.
+
+    The module of a system names the settings of answers that its solvers obey (`OBEYED`). Raises `ConfigError` if
+    another one is set away from its default, and `RetrievalError`.
+    """
     name, options = registry.read_method(method, METHODS)
     if name not in SYSTEMS:
         return None
-    solver: Solver = SYSTEMS[name]().SOLVERS[name](retrievers, source, options)
+    system = SYSTEMS[name]()
+    for setting in _ANSWER_SETTINGS:
+        if setting not in system.OBEYED and getattr(settings, setting) != getattr(DEFAULTS, setting):
+            raise ConfigError(
+                f"The method {name} has prompts of its own: it has no setting {setting}.",
+                hint=f"Leave {setting} at its default, or see `kgtable retrieve --help` for the options of {name}.",
+            )
+    solver: Solver = system.SOLVERS[name](retrievers, source, options, settings)
     return solver

@@ -120,3 +120,10 @@ def test_against_scikit_learn_and_by_hand() -> None:
     assert scores["a"]["mrr"] == 0.5
     assert scores["b"] == {"mrr": 0.0, "ndcg@10": 0.0}
     assert "c" not in scores
+
+
+def test_finding_nothing_is_right_for_a_question_without_an_answer() -> None:
+    question = BenchmarkQuestion("q", "?", is_unanswerable=True)
+    assert answer_scores(question, "")["match"] == 1.0
+    assert answer_scores(question, "12")["match"] == 0.0
+    assert answer_scores(BenchmarkQuestion("q", "?", ("98,5",)), "98.5", "98.5")["match"] == 1.0

@@ -20,6 +20,7 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import answer_by_rules, read_program, reading_of, relations_of
 from kgtable.answering.prompting import one_line
+from kgtable.config import Settings
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
@@ -72,8 +73,8 @@ LONGEST_STATEMENT = 2_000
 class StepwiseSolver:
     """Answers from retrieved tables and their relations."""
 
-    def __init__(self, relations: TableRelations, options: DmralOptions) -> None:
-        self._relations, self._options = options.likely(relations), options
+    def __init__(self, relations: TableRelations, options: DmralOptions, settings: Settings) -> None:
+        self._relations, self._options, self._settings = options.likely(relations), options, settings
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer; empty where no program can be executed. Raises leaves of `LLMError`."""
@@ -104,7 +105,13 @@ class StepwiseSolver:
                 written_as = {name: kind for name, kind in schema["properties"].items() if name != "steps"}
                 schema = {**schema, "properties": written_as, "required": list(written_as)}
             for _ in range(self._options.steps + 1):
-                request = Request(tuple(messages), schema=schema, stage="answer", max_tokens=2_000)
+                request = Request(
+                    tuple(messages),
+                    schema=schema,
+                    stage="answer",
+                    temperature=self._settings.temperature,
+                    max_tokens=self._settings.max_tokens,
+                )
                 reply = llm.complete(request, on_text=on_text)
                 meter.add("answer", reply.usage)
                 data = reply.data or {}
@@ -228,11 +235,12 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     )
 
 
-def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
     """The solver of ``dmral``."""
     chosen = options if isinstance(options, DmralOptions) else DmralOptions()
-    return StepwiseSolver(TableRelations.open(retrievers.material.index_path), chosen)
+    return StepwiseSolver(TableRelations.open(retrievers.material.index_path), chosen, settings)
 
 
 METHODS = {"dmral": Method(make_retriever, DmralOptions)}
 SOLVERS = {"dmral": make_solver}
+OBEYED = ("temperature", "max_tokens")

@@ -21,6 +21,7 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.grounding import plain, stated_numbers
 from kgtable.answering.program_answers import answer_by_rules, relations_of
+from kgtable.config import Settings
 from kgtable.errors import (
     EvaluationError,
     KgtableError,
@@ -106,7 +107,7 @@ class DocumentSolver:
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer. Raises leaves of `LLMError` where the model cannot be used at all."""
         if llm is None:
-            return _by_tables(evidence, self.keep)
+            return _by_tables(evidence, self.keep if self.options.text else 0)
         return _Loop(self, evidence, llm, on_text).run()
 
     def material(self, retrieval: Retrieval) -> tuple[list[str], list[ScoredPassage]]:
@@ -142,8 +143,8 @@ class DocumentSolver:
 
     @property
     def keep(self) -> int:
-        """How many passages are read."""
-        return self.options.keep if self.options.text else 0
+        """How many tables and passages are read."""
+        return self.options.keep
 
     @property
     def tables_as_text(self) -> bool:
@@ -275,8 +276,13 @@ class _Loop:
 
     def _without_model(self, error: LLMReplyError) -> Answer:
         """The answer without the model's help, where its replies cannot be used."""
-        answer = _by_tables(self._evidence, self._solver.keep)
+        answer = _by_tables(self._evidence, self._solver.keep if self._solver.options.text else 0)
         return replace(answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use."))
+
+    def _reads_a_table(self, found: SubAnswer) -> bool:
+        """Whether a query that gave rows names a table: a constant is not read from a cell."""
+        said = set(re.findall(r"\w+", found.sql.casefold()))
+        return found.rows is not None and not said.isdisjoint(self._solver.database.names.values())
 
     def _final(self, text: str, note: str) -> Answer:
         cells = [cell for found in self._found for cell in _cells(found, self._evidence)]
@@ -285,7 +291,9 @@ class _Loop:
         known = {number.value for found in self._found for number in stated_numbers(f"{found.text} {found.stated}")}
         in_words = any(plain(text) and plain(text) in plain(cited.words) for cited in words)
         in_cells = any(plain(text) and plain(text) == plain(cell.text) for cell in cells)
-        grounded = bool(text) and (in_words or in_cells or (bool(numbers) and all(n in known for n in numbers)))
+        read = bool(words) or any(self._reads_a_table(found) for found in self._found)
+        stated = read and bool(numbers) and all(number in known for number in numbers)
+        grounded = bool(text) and (in_words or in_cells or stated)
         reasons = [note] if note else []
         for found in self._found:
             told = {
@@ -457,8 +465,9 @@ def _markdown(reader: TableReader, id: str) -> str:
     return format_table(next(iter(chunks(reader.read(id)))), TableFormat.MARKDOWN)
 
 
-def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
     """The solver of ``documents``."""
+    del settings
     chosen = options if isinstance(options, DocumentOptions) else DocumentOptions()
     from kgtable.programs.compiled.sql_tables import SqlDatabase  # with packages of the extra sql
 
@@ -469,3 +478,4 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
 
 METHODS = {"documents": Method(make_retriever, DocumentOptions)}
 SOLVERS = {"documents": make_solver}
+OBEYED = ()

@@ -19,6 +19,7 @@ from threading import Lock
 
 from kgtable.answering.evidence import TableSource
 from kgtable.building.catalogue import Catalogue
+from kgtable.config import Settings
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import ContentRow, TableContent
@@ -378,9 +379,11 @@ def _check(options: SolverOptions, *names: str) -> None:
     require_range(options, ("temperature",), 0, HOTTEST)
 
 
-def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> ReactSolver:
+def make_solver(
+    retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings
+) -> ReactSolver:
     """The solver of TableRAG and the baselines."""
-    del retrievers, source
+    del retrievers, source, settings
     chosen = options if isinstance(options, SolverOptions) else SolverOptions()
     return ReactSolver(
         language=chosen.language.value,
@@ -405,3 +408,4 @@ METHODS = {
 """TableRAG and the four baselines of its paper, by name."""
 
 SOLVERS = dict.fromkeys(METHODS, make_solver)
+OBEYED = ()

@@ -21,6 +21,7 @@ from kgtable.answering.ask import Generator, Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
+from kgtable.config import Settings
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import DEFAULT, Embedder, load_stored
@@ -242,14 +243,15 @@ class ThesisRetriever:
 class ThesisSolver:
     """Answers by the model over the grouped triples; without a model by kgtable's rules."""
 
-    def __init__(self, grouping: Grouping) -> None:
-        self._grouping = grouping
+    def __init__(self, grouping: Grouping, settings: Settings) -> None:
+        self._grouping, self._settings = grouping, settings
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """See `Solver.solve`."""
         if llm is None:
             return answer_by_rules(evidence)
-        return Generator(llm, layout=presentation(self._grouping)).answer(evidence, on_text=on_text)
+        generator = Generator.from_settings(llm, self._settings, presentation(self._grouping))
+        return generator.answer(evidence, on_text=on_text)
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
@@ -257,10 +259,10 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     return ThesisRetriever(retrievers, _chosen(choice.options))
 
 
-def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
     """The solver with the grouping of the options."""
     del retrievers, source
-    return ThesisSolver(_chosen(options).grouping)
+    return ThesisSolver(_chosen(options).grouping, settings)
 
 
 def _chosen(options: Hashable | None) -> ThesisOptions:
@@ -269,3 +271,4 @@ def _chosen(options: Hashable | None) -> ThesisOptions:
 
 METHODS = {"thesis": Method(make_retriever, ThesisOptions)}
 SOLVERS = dict.fromkeys(METHODS, make_solver)
+OBEYED = ("prompt", "temperature", "context_tokens", "max_tokens")

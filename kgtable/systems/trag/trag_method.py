@@ -14,6 +14,7 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import ContextUnit, Kind, Presentation
+from kgtable.config import Settings
 from kgtable.errors import MissingExtraError
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import PACKAGE
@@ -77,8 +78,8 @@ def relation_lines(related: Sequence[tuple[str, str, TableRelation, float]], evi
 class GraphAwareSolver:
     """Answers by the model over tables and their relations; without a model by kgtable's rules."""
 
-    def __init__(self, related: Related, options: TragOptions) -> None:
-        self._related, self._options = related, options
+    def __init__(self, related: Related, options: TragOptions, settings: Settings) -> None:
+        self._related, self._options, self._settings = related, options, settings
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """See `Solver.solve`."""
@@ -86,7 +87,7 @@ class GraphAwareSolver:
             return answer_by_rules(evidence)
         options, shown = self._options, presentation(self._options.shown)
         layout = RelatedTables(shown, self._related, graph=options.graph, reasoning=options.reasoning)
-        return Generator(llm, layout=layout).answer(evidence, on_text=on_text)
+        return Generator.from_settings(llm, self._settings, layout).answer(evidence, on_text=on_text)
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
@@ -111,7 +112,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     return TragRetriever(hypergraph, hybrid, material.triples_of, options)
 
 
-def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
     """The solver of both methods. Raises `ConfigError` for a presentation that does not exist."""
     del source
     chosen = options if isinstance(options, TragOptions) else TragOptions()
@@ -123,7 +124,7 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
         retriever = retrievers.get("trag-paper" if isinstance(chosen, PublishedOptions) else "trag")
         return retriever.relations_among(tables) if isinstance(retriever, TragRetriever) else ()
 
-    return GraphAwareSolver(related, chosen)
+    return GraphAwareSolver(related, chosen, settings)
 
 
 METHODS = {
@@ -131,3 +132,4 @@ METHODS = {
     "trag-paper": Method(make_retriever, PublishedOptions),
 }
 SOLVERS = dict.fromkeys(METHODS, make_solver)
+OBEYED = ("prompt", "temperature", "context_tokens", "max_tokens")

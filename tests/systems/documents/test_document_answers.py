@@ -232,9 +232,16 @@ def test_each_source_can_be_left_out(graph: kgtable.KnowledgeGraph) -> None:
     answer, told = method_asked(graph, "documents:text=no", script)
     assert (answer.calculation, answer.passages) == (sql, ())
     assert "Rain fell on 120 days" not in "".join(told)
+    assert all("weather" in shown and "DECIMAL" in shown for shown in told[:2])
     _, told = method_asked(graph, "documents:context=no", script)
     assert "Rain fell" not in told[0]
     assert "Rain fell" in told[1]
+
+
+def test_a_constant_of_a_query_is_not_grounded(graph: kgtable.KnowledgeGraph) -> None:
+    script = [step("Rain of Rome?"), answers("SELECT 123456", "", ""), step(answer="123456")]
+    answer, _ = method_asked(graph, "documents", script)
+    assert (answer.text, answer.grounded, answer.citations) == ("123456", False, ())
 
 
 def test_chunks_of_text_and_tables_rank_by_their_vectors(tmp_path: Path) -> None:
