@@ -240,6 +240,34 @@ def test_uploads_that_cannot_be_saved_say_so(folder: Path, tmp_path: Path) -> No
         assert "Traceback" not in server.log.getvalue()
 
 
+@pytest.mark.parametrize(
+    "link", ["uploads", "uploads/.waiting", ".kgtable.lock", ".kgtable.writer", "ontology.tables.csv", "kgtable.json"]
+)
+def test_nothing_is_written_or_removed_through_a_link(folder: Path, tmp_path: Path, link: str) -> None:
+    kgtable.build(folder / "tables" / "ports.csv", tmp_path / "graph", embedding="none").close()
+    outside, place = tmp_path / "outside", tmp_path / "graph" / link
+    is_folder = "uploads" in link
+    if is_folder:
+        (outside / "deep").mkdir(parents=True)
+        (outside / "precious.csv").write_text(FERRIES, encoding="utf-8")
+    elif place.exists():
+        place.replace(outside)
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(outside, target_is_directory=is_folder)
+
+    def found() -> dict[Path, bytes]:
+        return {path: path.read_bytes() if path.is_file() else b"" for path in [outside, *outside.rglob("*")]}
+
+    before = found() if outside.exists() else None
+    with pytest.raises(kgtable.StorageError, match="is a link"):
+        kgtable.serve(tmp_path / "graph", port=0, editable=True)
+    with pytest.raises(kgtable.StorageError, match="is a link"):
+        kgtable.build(folder / "tables", tmp_path / "graph", embedding="none")
+    assert (found() if outside.exists() else None) == before
+    assert place.is_symlink()
+
+
 def test_slow_uploads_count_before_they_are_complete(editable: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(editing, "MOST_WAITING", 2)
     url = httpx.URL(editable.url)
