@@ -86,11 +86,12 @@ def exclusive_lock(path: Path, wait: float = 0) -> Iterator[None]:
     """Hold an exclusive lock on a file; the operating system releases it when the process ends.
 
     The file says who holds it. Raises `GraphLockedError` where another process holds it and does not
-    release it within `wait` seconds.
+    release it within `wait` seconds, `StorageError` for a folder with links: see `refuse_links`.
     """
+    refuse_links(path.parent)
     with storage_errors(path.parent):
-        handle = path.open("a+b")
-    with handle:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _AS_IT_IS, 0o666)
+    with os.fdopen(descriptor, "a+b") as handle:
         deadline = time.monotonic() + wait
         while True:
             try:
@@ -108,6 +109,16 @@ def exclusive_lock(path: Path, wait: float = 0) -> Iterator[None]:
 
 
 _BETWEEN_TRIES = 0.02
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags of `os.open` for a file that is no link, and no pipe that waits for its other end."""
+
+
+def refuse_links(folder: Path) -> None:
+    """Raise `StorageError` for a symbolic link in a folder: what is written or removed through it is elsewhere."""
+    for place, folders, files in os.walk(folder):
+        for entry in (Path(place, name) for name in (*folders, *files)):
+            if entry.is_symlink():
+                raise StorageError(f"{entry} is a link.", hint="Remove it. A graph that is changed has no links in it.")
 
 
 def _sign(handle: IO[bytes]) -> None:
@@ -195,9 +206,13 @@ class Lease:
 def _open_lease(path: Path) -> int | None:
     """The open lease file; None where there is none and none can be made, as on a read-only disk."""
     with suppress(FileNotFoundError):
-        return os.open(path, os.O_RDONLY)
+        return _opened(path, os.O_RDONLY)
+    return _opened(path, os.O_RDWR | os.O_CREAT)
+
+
+def _opened(path: Path, flags: int) -> int | None:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        return os.open(path, flags | _AS_IT_IS, 0o666)
     except FileNotFoundError:
         raise
     except OSError:

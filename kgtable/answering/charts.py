@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from kgtable.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.errors import EvaluationError, MissingExtraError, UsageError
 from kgtable.graph.terms import UNIT
-from kgtable.programs.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.storage import output_file
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import unit_name

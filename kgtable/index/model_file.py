@@ -1,8 +1,8 @@
 """The file of the default embedding model: of an installed package, or the one that ``KGTABLE_MINILM`` names.
 
-That is a file, a folder that holds ``model.onnx``, or an address (https); behind ``#sha256=`` stands the checksum of
-another export of all-MiniLM-L6-v2 than kgtable's own. A file from an address is fetched once and kept in the user's
-cache folder. Nothing is used whose checksum is another one.
+That is a file, a folder that holds ``model.onnx``, or an address (https, or http on this machine); behind
+``#sha256=`` stands the checksum of another export of all-MiniLM-L6-v2 than kgtable's own. A file from an address is
+fetched once and kept in the user's cache folder. Nothing is used whose checksum is another one.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ def _download(url: str) -> bytes:
     try:
         with (
             httpx.Client(follow_redirects=True, timeout=30, event_hooks=asking) as client,
-            client.stream("GET", url) as response,
+            client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response,
         ):
             if response.is_error:
                 raise EmbeddingError(
                     f"The embedding model is not at {where}: status {response.status_code}.", hint=instead
                 )
-            for part in response.iter_bytes():
+            for part in response.iter_raw():
                 content += part
                 if len(content) > LARGEST or time.monotonic() - began > LONGEST:
                     raise EmbeddingError(f"The file at {where} is larger or slower than a model.", hint=instead)

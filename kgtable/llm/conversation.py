@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from kgtable.config import ModelEndpoint
@@ -93,10 +93,12 @@ class Speaker:
                 reply = yield from self._ask(request, said)
                 usage += self._usage(reply)
                 try:
-                    data = understand(reply, request)
+                    refusal = reply.refusal and self.endpoint.scrub(reply.refusal)
+                    data = understand(replace(reply, refusal=refusal), request)
                 except ReplyFault as fault:
                     if said:
-                        raise _unusable(reply, fault) from fault
+                        told = replace(reply, text=self.endpoint.scrub(reply.text))
+                        raise _unusable(told, ReplyFault(self.endpoint.scrub(str(fault)))) from None
                     said = _correction(reply, fault)
                     continue
                 return Completion(reply.text, data, usage, reply.model or self.model)

@@ -27,7 +27,7 @@ LIST_FACETS = ("unit", "kind", "folder")
 COSTLY = frozenset(("ask", "chart", "file", "retrieve", "sql"))
 """Operations that may take long. They leave one process to the others, and pages of other sites cannot start them."""
 QUERIES = frozenset(("chart", "sql"))
-"""Operations with a query by the client: they have the time of a query, in which the process plans it too."""
+"""Operations with a query by the client: parsing, planning and running it have the time of a query each."""
 
 
 class DefaultGraph(StrEnum):

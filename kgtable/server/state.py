@@ -372,9 +372,11 @@ class ServerState:
         view = self.view()
         if view.directory is None:
             raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
-        limits = self.settings.limits
-        seconds = min(limits.query_seconds, limits.api_seconds) if job["op"] in QUERIES else limits.api_seconds
-        _, body = _checked(await self.explorers.run(job, seconds, view, events=events, stoppable=True))
+        if job["op"] in QUERIES:
+            job = {**job, "query_seconds": self.settings.limits.query_seconds}
+        _, body = _checked(
+            await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events, stoppable=True)
+        )
         return body
 
     async def edit(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:

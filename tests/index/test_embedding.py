@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import logging
 import subprocess
@@ -125,6 +126,25 @@ def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/", asked
+        server.shutdown()
+
+
+def test_what_is_fetched_is_not_unpacked() -> None:
+    packed = gzip.compress(gzip.compress(bytes(20 << 20)))
+
+    class Packed(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip, gzip")
+            self.end_headers()
+            self.wfile.write(packed)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Packed) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert model_files._download(f"http://127.0.0.1:{server.server_port}/m") == packed
         server.shutdown()
 
 

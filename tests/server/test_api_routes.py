@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgtable
 from tests.server.serving import Running
 
 SEGMENTS = "http://example.org/data/table/halden-segments"
@@ -117,6 +119,15 @@ def test_tables_are_asked_in_sql(exploring: Running) -> None:
         refused = exploring.client.get("/api/sql", params={"query": query})
         assert refused.status_code == 400, query
         assert "root:" not in refused.text
+
+
+def test_sql_leaves_nothing_on_the_disk(
+    opened: kgtable.KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kgtable.QueryError, match="emory"):
+        opened.sql("SELECT count(DISTINCT (a.range, b.range)) FROM range(10000) a, range(3000) b")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_query_that_takes_all_memory_leaves_room_for_the_next_request(exploring: Running) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 
 import kgtable
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.generations import GraphDirectory
+from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import UsageError
 from kgtable.server import editing
 from kgtable.server.editing import safe_name
@@ -25,6 +26,7 @@ from kgtable.server.security import may_edit, require_edit
 from kgtable.server.state import GraphFolder
 from kgtable.server.workers.messages import Problem
 from kgtable.server.workers.table_editor import check_decisions, source_paths
+from kgtable.storage import exclusive_lock
 from tests.server.accessibility import violations
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.refusals import refused
@@ -238,6 +240,45 @@ def test_uploads_that_cannot_be_saved_say_so(folder: Path, tmp_path: Path) -> No
         assert "storage-failed" in answer.json()["type"]
         assert "could not be saved" in answer.json()["detail"]
         assert "Traceback" not in server.log.getvalue()
+
+
+@pytest.mark.parametrize(
+    "link", ["uploads", "uploads/.waiting", ".kgtable.lock", ".kgtable.writer", "ontology.tables.csv", "kgtable.json"]
+)
+def test_nothing_is_written_or_removed_through_a_link(folder: Path, tmp_path: Path, link: str) -> None:
+    kgtable.build(folder / "tables" / "ports.csv", tmp_path / "graph", embedding="none").close()
+    outside, place = tmp_path / "outside", tmp_path / "graph" / link
+    is_folder = "uploads" in link
+    if is_folder:
+        (outside / "deep").mkdir(parents=True)
+        (outside / "precious.csv").write_text(FERRIES, encoding="utf-8")
+    elif place.exists():
+        place.replace(outside)
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(outside, target_is_directory=is_folder)
+
+    def found() -> dict[Path, bytes]:
+        return {path: path.read_bytes() if path.is_file() else b"" for path in [outside, *outside.rglob("*")]}
+
+    before = found() if outside.exists() else None
+    with pytest.raises(kgtable.StorageError, match="is a link"):
+        kgtable.serve(tmp_path / "graph", port=0, editable=True)
+    with pytest.raises(kgtable.StorageError, match="is a link"):
+        kgtable.build(folder / "tables", tmp_path / "graph", embedding="none")
+    assert (found() if outside.exists() else None) == before
+    assert place.is_symlink()
+
+
+def test_a_write_waits_for_a_build_to_end(folder: Path, tmp_path: Path) -> None:
+    kgtable.build(folder / "tables" / "ports.csv", tmp_path / "graph", embedding="none").close()
+    settings = ServerSettings(port=0, writable=True, token=TOKEN)
+    with running(settings, GraphFolder(tmp_path / "graph")) as server, ThreadPoolExecutor(1) as thread:
+        with exclusive_lock(tmp_path / "graph" / LOCK):
+            answer = thread.submit(server.update, "INSERT DATA { <http://e/s> <http://e/p> 1 }")
+            with pytest.raises(TimeoutError):
+                answer.result(1.0)
+        assert answer.result().status_code == 204
 
 
 def test_slow_uploads_count_before_they_are_complete(editable: Running, monkeypatch: pytest.MonkeyPatch) -> None:

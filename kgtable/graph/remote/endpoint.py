@@ -84,6 +84,10 @@ def _message(reply: HttpReply) -> str:
     return f": {text}" if text else "."
 
 
+_LONGEST_HEAD = 64 << 10
+"""Bytes before the first row of a result."""
+
+
 def count_rows(reply: HttpReply, url: str) -> int:
     """Count the rows of a SELECT result, 1 for ASK; raises `RemoteStoreError` unless it is whole."""
     if reply.media_type not in _JSON_TYPES:
@@ -98,6 +102,7 @@ def _counted(body: bytes) -> int | None:
     # No error leaves this function: its traceback would keep the solutions, which belong to this thread.
     # A MemoryError is what the parser raises for one text of more than 16 MiB.
     try:
+        parsed(body[:_LONGEST_HEAD])  # fails on a longer list of variables, for which the time grows with its square
         found = parsed(body)
         return 1 if isinstance(found, ox.QueryBoolean) else sum(1 for _ in found)
     except (SyntaxError, ValueError, MemoryError):

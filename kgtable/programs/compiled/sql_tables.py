@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kgtable.database import add_table, lock, open_database, quoted
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
 from kgtable.ontology.column_stats import informative_meaning
 from kgtable.programs.algebra import ValueKind
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SECONDS = 30.0
 """How long a query may run."""
 
-MEMORY = "1GB"
+MEMORY = 10**9
 MOST_DIGITS = 38
 MOST_ROWS = 100_000
 _SAFE = re.compile(r"[^0-9a-z_]+")
@@ -161,8 +162,18 @@ class SqlDatabase:
         """The tables ``kgtable_tables`` and ``kgtable_columns`` that say what the names of these tables stand for."""
         return _catalogue([self.card(id) for id in ids])
 
-    def query(self, text: str, *, seconds: float = SECONDS, most: int = MOST_ROWS) -> SqlRowsFound:
+    def query(
+        self,
+        text: str,
+        *,
+        seconds: float = SECONDS,
+        most: int = MOST_ROWS,
+        on_step: Callable[[str], object] = lambda step: None,
+    ) -> SqlRowsFound:
         """The rows of one SELECT, with no access to files, the network or settings.
+
+        `seconds` bounds the execution. DuckDB cannot be interrupted while it parses or plans: `on_step` is called
+        before the steps ``parse``, ``load`` and ``run``, so that a caller can end the process.
 
         Raises `MissingExtraError` without DuckDB, `QueryError` for what is not a single SELECT or cannot be run,
         `EvaluationError` where it takes too long.
@@ -171,6 +182,7 @@ class SqlDatabase:
             import duckdb
         except ImportError as error:
             raise MissingExtraError("DuckDB", "sql") from error
+        on_step("parse")
         try:
             text.encode("utf-8")
             statements = duckdb.extract_statements(text)
@@ -187,8 +199,10 @@ class SqlDatabase:
                 "Only tables that a query names are loaded, so SHOW would list none.",
                 hint="Select from kgtable_tables, or use kgtable sql --schema.",
             )
-        with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as connection:
+        on_step("load")
+        with open_database(MEMORY) as connection:
             self._fill(connection, named, everything=bool({"kgtable_columns", "kgtable_tables"} & said))
+            on_step("run")
             timer = threading.Timer(seconds, connection.interrupt)
             timer.start()
             try:
@@ -214,17 +228,13 @@ class SqlDatabase:
     def _fill(self, connection: duckdb.DuckDBPyConnection, ids: Sequence[str], *, everything: bool) -> None:
         tables = [_SqlTable(self.names[id], self._relations[id]) for id in ids]
         for table in tables:
-            connection.register("incoming", table.data())
-            connection.execute(f"CREATE TABLE {_quoted(table.name)} AS SELECT * FROM incoming")
-            connection.unregister("incoming")
+            add_table(connection, table.name, table.data())
             for statement in table.comments():
                 connection.execute(statement)
         if everything:
             for name, data in self.catalogue(list(self.names)).items():
-                connection.register("incoming", data)
-                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
-                connection.unregister("incoming")
-        _lock(connection)
+                add_table(connection, name, data)
+        lock(connection)
 
 
 def arrow() -> Any:
@@ -236,26 +246,9 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _bracketed(*parts: str | None) -> str:
     known = ", ".join(filter(None, parts))
     return f" [{known}]" if known else ""
-
-
-def _lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Forbid files, extensions and changes of settings in a connection."""
-    for setting in (
-        "enable_external_access = false",
-        "autoinstall_known_extensions = false",
-        "autoload_known_extensions = false",
-        "allow_community_extensions = false",
-        "python_enable_replacements = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
 
 
 class _SqlTable:
@@ -337,10 +330,10 @@ class _SqlTable:
 
     def comments(self) -> Iterable[str]:
         card = self.card()
-        yield f"COMMENT ON TABLE {_quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
+        yield f"COMMENT ON TABLE {quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
         for column in card.columns:
             said = _bracketed(column.meaning, column.unit)
-            yield f"COMMENT ON COLUMN {_quoted(self.name)}.{_quoted(column.name)} IS {_literal(column.header + said)}"
+            yield f"COMMENT ON COLUMN {quoted(self.name)}.{quoted(column.name)} IS {_literal(column.header + said)}"
 
 
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:

@@ -36,7 +36,7 @@ from kgtable.server.views import (
 )
 from kgtable.server.views.answer_card import answer_card, drawn, found_tables, shortened
 from kgtable.server.workers.execution import OPENING_PAUSES, without_unused_prefixes
-from kgtable.server.workers.messages import Emit, Head, Problem, Tell
+from kgtable.server.workers.messages import LIMIT, Emit, Head, Problem, Tell
 
 
 def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -80,6 +80,7 @@ def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 def chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The chart of a SELECT query's first rows, as the page shows it: null where there is none."""
+    tell(LIMIT, job["query_seconds"])
     return {"chart": drawn(graph.chart(job["query"]))}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.views.table_list import titled
-from kgtable.server.workers.messages import Head, Tell
+from kgtable.server.workers.messages import LIMIT, Head, Tell
 
 MOST_ROWS = 10_000
 MOST_CHARACTERS = 16 << 20
@@ -26,8 +26,13 @@ def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
     Raises `QueryError`, `EvaluationError` and `MissingExtraError` as `SqlDatabase.query` does.
     """
+    seconds = min(SECONDS, job["query_seconds"])
+
+    def on_step(step: str) -> None:
+        tell(LIMIT, job["seconds"] if step == "load" else job["query_seconds"])
+
     with _bounded_memory():
-        found = graph.sql_database.query(job["query"], seconds=SECONDS, most=MOST_ROWS)
+        found = graph.sql_database.query(job["query"], seconds=seconds, most=MOST_ROWS, on_step=on_step)
     rows = list(_first([None if value is None else str(value) for value in row] for row in found.rows))
     columns = list(zip(*found.rows, strict=True)) or [()] * len(found.names)
     return {

@@ -25,6 +25,8 @@ Emit: TypeAlias = Callable[[Head, bytes], None]
 """How a worker sends an event ahead of its answer."""
 Tell: TypeAlias = Callable[[str, Any], None]
 """How an operation sends an event by its name."""
+LIMIT = "limit"
+"""The event by which an operation sets the seconds that it may still take."""
 
 _LENGTHS = struct.Struct(">II")
 _write = json.JSONEncoder(separators=(",", ":")).encode

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.workers.messages import Decoder, Head, Problem, encode
+from kgtable.server.workers.messages import LIMIT, Decoder, Head, Problem, encode
 from kgtable.storage import Lease
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
@@ -328,7 +328,9 @@ class WorkerProcess(asyncio.Protocol):
                 if self._ready is not None and not self._ready.done():
                     self._ready.set_result(None)
             elif head.get("event"):
-                if self.jobs and self.jobs[0].events is not None:
+                if head.get("name") == LIMIT and self.jobs:
+                    self.jobs[0].seconds = round(self._loop.time() - self.started + float(body), 1)
+                elif self.jobs and self.jobs[0].events is not None:
                     self.jobs[0].events((head, body))
             elif head.get("part"):
                 self._take_part(head, body)

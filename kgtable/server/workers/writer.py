@@ -16,7 +16,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import pyoxigraph as ox
 
-from kgtable.building.generations import LOCK, GraphDirectory
+from kgtable.building.generations import LOCK, LOCK_WAIT, GraphDirectory
 from kgtable.errors import KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
@@ -140,7 +140,7 @@ def _locked(directory: str | None, base: str) -> Iterator[Path]:
         yield Path(base)
         return
     place = GraphDirectory(directory)
-    with exclusive_lock(place.path / LOCK):
+    with exclusive_lock(place.path / LOCK, LOCK_WAIT):
         yield place.current().first_store_path
 
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
+from kgtable.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.llm.protocol import fence
-from kgtable.programs.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.programs.compiled.sql_tables import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text

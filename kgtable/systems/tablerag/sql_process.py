@@ -15,6 +15,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from kgtable.database import add_table, lock, open_database
 from kgtable.systems.tablerag.confinement import (
     MEBIBYTE,
     die_with_parent,
@@ -31,19 +32,6 @@ MOST_SENT = 100_000
 
 LONGEST_CELL = 500
 MOST_TRACED = 20_000
-_LOCKS = (
-    "max_temp_directory_size = '0KiB'",
-    "temp_directory = ''",
-    "enable_external_access = false",
-    "autoinstall_known_extensions = false",
-    "autoload_known_extensions = false",
-    "allow_community_extensions = false",
-    "python_enable_replacements = false",
-    f"memory_limit = '{DATABASE_MEMORY // MEBIBYTE}MiB'",
-    "threads = 1",
-    "enable_progress_bar = false",
-    "lock_configuration = true",
-)
 _MAKES = re.compile(
     r"\A\s*create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:table|view)\s+(?:\"[^\"]*\"|\w+)\s+as\s+",
     re.IGNORECASE,
@@ -56,15 +44,11 @@ def load(tables: list[dict[str, str]]) -> Any:
     import duckdb
     import pyarrow as pa
 
-    connection = duckdb.connect(":memory:")
+    connection = open_database(DATABASE_MEMORY)
     for table in tables:
         with pa.ipc.open_stream(base64.b64decode(table["arrow"])) as reader:
-            connection.register("incoming", reader.read_all())
-        name = table["alias"].replace('"', '""')
-        connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')  # noqa: S608
-        connection.unregister("incoming")
-    for setting in _LOCKS:
-        connection.execute(f"SET {setting}")
+            add_table(connection, table["alias"], reader.read_all())
+    lock(connection)
     # What is read from files at the first use is read now: later it cannot be.
     connection.execute("SELECT json_serialize_sql('SELECT 1'), current_date, DECIMAL '1.5', 'a'").fetchall()
     with_error = "no error"

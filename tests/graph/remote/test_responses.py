@@ -65,3 +65,13 @@ def test_a_cut_result_is_an_error(answer: HttpReply, rows: int, dialect: str) ->
 def test_engines_without_a_default_graph_keep_the_description_under_a_name(name: str) -> None:
     dialect = dialect_named(name)
     assert dialect.dataset(False) == [("default-graph-uri", dialect.default_graph)]
+
+
+def test_a_head_of_many_variables_is_refused_before_it_is_parsed() -> None:
+    def answered(variables: int, rows: int) -> HttpReply:
+        head = {"vars": [f"v{number}" for number in range(variables)]}
+        return reply(json.dumps({"head": head, "results": {"bindings": [{}] * rows}}).encode())
+
+    assert count_rows(answered(2_000, 100_000), URL) == 100_000
+    with pytest.raises(RemoteStoreError, match="damaged"):
+        count_rows(answered(100_000, 0), URL)
