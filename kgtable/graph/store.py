@@ -69,7 +69,7 @@ class TripleStore(Protocol):
         ...
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
-        """Every triple of a named graph, or with None of the default graph."""
+        """Every triple of a named graph (an IRI, or a blank node like ``_:a``), or with None of the default graph."""
         ...
 
     def close(self) -> None:
@@ -175,7 +175,9 @@ class EmbeddedStore:
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
-        name = ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
+        name = (
+            ox.DefaultGraph() if iri is None else ox.BlankNode(iri[2:]) if iri.startswith("_:") else ox.NamedNode(iri)
+        )
         try:
             yield from map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
         except (OSError, RuntimeError) as error:

@@ -128,6 +128,8 @@ def _reference(term: Term, compact: Callable[[str], str]) -> str:
 
 
 def _value(term: Term, compact: Callable[[str], str]) -> Any:
+    if term.startswith("<<"):
+        raise UsageError("JSON-LD has no triples within triples.", hint="Choose trig or nquads.")
     if term[0] != '"':
         return {"@id": _reference(term, compact)}
     match = _LITERAL.fullmatch(term)
@@ -173,7 +175,7 @@ _MOST_REMEMBERED = 20_000
 class TurtleWriter:
     """Writes graphs as Turtle (all in one graph) or TriG (each in its own).
 
-    Each named graph is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
+    The graph of a table or document is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
     """
 
     between = ""
@@ -181,6 +183,7 @@ class TurtleWriter:
     def __init__(self, names: Namespaces, *, with_graphs: bool) -> None:
         self._prefixes = {iri: prefix for prefix, iri in names.prefixes.items()}
         self._with_graphs = with_graphs
+        self._own = re.compile(f"<{re.escape(names.data)}(?:table|document)/[^/#?.][^/#?]*>")
         self._base = ""
         self._remembered: dict[Term, str] = {}
 
@@ -195,7 +198,7 @@ class TurtleWriter:
     def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
         """One piece a block."""
         self._base = ""
-        if name is not None:
+        if name is not None and self._own.fullmatch(name):
             self._base = name[1:-1] + "/"
             if share.is_first:
                 yield f"\n@base <{self._base}> .\n"
