@@ -61,7 +61,7 @@ def test_finds_what_pyshacl_finds_by_itself(text: str, fault: str) -> None:
 def test_a_violation_names_file_row_and_column() -> None:
     (violation,) = validate(parsed(SOUND.replace("unit:CCY_USD", "unit:QUUX"))).violations
     assert (violation.table, violation.file, violation.row, violation.column) == ("t", "in/t.csv", 2, 1)
-    assert str(violation).startswith("in/t.csv, table t, row 2, column 1 (B3): ")
+    assert str(violation).startswith("in/t.csv, table t, B3: ")
     assert "qudt:hasUnit" in str(violation)
     assert "unit/QUUX" in str(violation)
 
