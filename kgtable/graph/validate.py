@@ -32,6 +32,7 @@ from kgtable.graph.shacl import (
     judge,
     load_shapes,
 )
+from kgtable.graph.store import bounded_rdf
 from kgtable.graph.terms import DCTERMS, FIXED_PREFIXES, KGT, QUDT, UNIT, decode
 from kgtable.ontology.naming import prefixed
 from kgtable.values.units import units
@@ -190,7 +191,11 @@ def _load(store: Store, path: Path) -> None:
     if format_ is None:
         raise GraphError(f"{path}: the suffix names no RDF format.", hint="Use .ttl, .trig, .nt, .nq, .jsonld or .rdf.")
     try:
-        store.bulk_load(path=str(path), format=format_)
+        if format_ == RdfFormat.RDF_XML:
+            with path.open("rb") as file:
+                store.bulk_load(bounded_rdf(file, format_), format=format_)
+        else:
+            store.bulk_load(path=str(path), format=format_)  # by several threads
     except SyntaxError as error:
         raise GraphError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except OSError as error:

@@ -109,6 +109,21 @@ def test_files_of_any_rdf_format(tmp_path: Path, suffix: str, format_: str) -> N
     assert validate(path).conforms
 
 
+def test_entities_that_expand_to_megabytes_are_refused(tmp_path: Path) -> None:
+    values = ["x" * 100, *(f"&e{level};" * 10 for level in range(6))]
+    entities = "".join(f'<!ENTITY e{level} "{value}">' for level, value in enumerate(values))
+    text = (
+        f'<!DOCTYPE r [{entities}]><rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://e/">'
+        '<rdf:Description rdf:about="http://e/s"><e:p>&e{};</e:p></rdf:Description></rdf:RDF>'
+    )
+    (tmp_path / "g.rdf").write_text(text.replace("{}", "1"), encoding="utf-8")
+    with opened(tmp_path / "g.rdf") as store:
+        assert {quad.object for quad in store} == {ox.Literal("x" * 1_000)}
+    (tmp_path / "g.rdf").write_text(text.replace("{}", "6"), encoding="utf-8")
+    with pytest.raises(GraphError, match=r"g\.rdf, line 1: limit on input amplification"):
+        validate(tmp_path / "g.rdf")
+
+
 TURTLE = '@prefix e: <http://e/> . e:s e:p "a\u202e", 1 ; e:q [ e:p "b" ] .'
 QUADS = '<http://e/s> <http://e/p> "a" <http://e/g> .\n<http://e/s> <http://e/p> "b" .\n'
 
