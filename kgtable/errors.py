@@ -8,6 +8,38 @@ from __future__ import annotations
 from typing import Any
 
 
+def spreadsheet_reference(row: int, column: int) -> str:
+    """The position as a spreadsheet shows it.
+
+    >>> spreadsheet_reference(3, 1)
+    'B4'
+    >>> spreadsheet_reference(0, 27)
+    'AB1'
+    """
+    return f"{_letters(column)}{row + 1}"
+
+
+def _letters(column: int) -> str:
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def place_text(path: str, sheet: str | None = None, row: int | None = None, column: int | None = None) -> str:
+    """A place of a file as people see it, from 0-based positions.
+
+    >>> place_text("orders.csv", row=2, column=1), place_text("a.xlsx", "S", 2), place_text("a.csv", column=1)
+    ('orders.csv, B3', 'a.xlsx [S], row 3', 'a.csv, column B')
+    """
+    place = path if sheet is None else f"{path} [{sheet}]"
+    if row is None:
+        return place if column is None else f"{place}, column {_letters(column)}"
+    return f"{place}, row {row + 1}" if column is None else f"{place}, {spreadsheet_reference(row, column)}"
+
+
 class KgtableError(Exception):
     """The root. `message` says what is wrong, `hint` what to do next."""
 
@@ -66,12 +98,7 @@ class TableError(KgtableError):
         hint: str = "",
     ) -> None:
         self.path, self.sheet, self.row, self.column = path, sheet, row, column
-        place = path if sheet is None else f"{path} [{sheet}]"
-        if row is not None:
-            place += f", row {row}"
-        if column is not None:
-            place += f", column {column}"
-        super().__init__(f"{place}: {message}", hint=hint)
+        super().__init__(f"{place_text(path, sheet, row, column)}: {message}", hint=hint)
 
 
 class UnreadableTableError(TableError):

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
-from kgtable.building.export import Tables, column_list, table_list, to_dataset, write_csv_files, write_rdf
+from kgtable.building.export import Tables, all_graphs, column_list, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
@@ -553,7 +553,10 @@ class KnowledgeGraph:
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""
-        return to_dataset(self.store, self.catalogue.tables, self.names, self.catalogue.documents)
+        return to_dataset(self.store, self._graphs(), self.names)
+
+    def _graphs(self) -> list[str]:
+        return all_graphs(self.store, self.catalogue.tables, self.names, self.catalogue.documents)
 
     def export(
         self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
@@ -586,11 +589,11 @@ class KnowledgeGraph:
         return [out]
 
     def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
-        """The graph, or the graph of one table, as RDF text piece by piece."""
+        """The graph with all its named graphs, or the graph of one table, as RDF text piece by piece."""
         check_arguments("rdf", {"format": format, "table": table})
-        ids = self._ids(table)
-        documents = self.catalogue.documents if table is None else ()
-        return write_rdf(self.store, ids, self.names, Format.of(format), documents=documents, description=table is None)
+        ids, form = self._ids(table), Format.of(format)
+        graphs = self._graphs() if table is None else map(self.names.table_iri, ids)
+        return write_rdf(self.store, graphs, self.names, form, description=table is None)
 
     def _ids(self, table: str | None) -> list[str]:
         if table is None:

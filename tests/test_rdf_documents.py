@@ -100,3 +100,28 @@ def test_retrieved_triples_of_several_tables_are_read_back(graph: kgtable.Knowle
     found = quads_in(graph.rdf_of(triples, format), format)
     assert found == expected if format not in WITHOUT_GRAPHS else without_graphs(found) == without_graphs(expected)
     assert quads_in(graph.rdf_of([], format), format) == set()
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_an_export_has_the_graphs_that_people_wrote(tables: Path, tmp_path: Path, format: Format) -> None:
+    kgtable.build(tables, tmp_path / "graph", embedding="none").close()
+    with kgtable.open(tmp_path / "graph") as built:
+        before, path = quads_in("".join(built.rdf("nquads")), Format.NQUADS), built.generation.store_path
+    store = ox.Store(str(path))
+    graphs = ("http://e/mine?a", "http://e/mine#a", "http://e/..", "urn:x:mine", "data:mine", "http://e/empty")
+    mine = [
+        ox.Quad(ox.NamedNode(f"{graph}/row/3"), ox.NamedNode("http://e/p"), ox.Literal("x"), ox.NamedNode(graph))
+        for graph in graphs[:-1]
+    ]
+    store.extend(mine)
+    store.add_graph(ox.NamedNode(graphs[-1]))
+    store.flush()
+    del store
+    expected = {(str(q.subject), str(q.predicate), str(q.object), str(q.graph_name)) for q in mine}
+    with kgtable.open(tmp_path / "graph") as graph:
+        found = quads_in("".join(graph.rdf(format)), format)
+        assert len(set(graph.to_rdflib().quads())) == len(before) + len(mine)
+    if format in WITHOUT_GRAPHS:
+        assert without_graphs(expected) == without_graphs(found) - without_graphs(before)
+    else:
+        assert expected == found - before

@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import pyoxigraph as ox
+
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError, MissingExtraError, UsageError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
+from kgtable.resources import read_shipped
 from kgtable.storage import output_file, refuse_within_graph, storage_errors
 from kgtable.tables.model import Position, Table
 from kgtable.values.text import delimited_text
@@ -31,36 +34,39 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt
 
 
 def write_rdf(
-    store: TripleStore,
-    tables: Iterable[str],
-    names: Namespaces,
-    format: Format,
-    *,
-    documents: Iterable[str] = (),
-    description: bool = True,
+    store: TripleStore, graphs: Iterable[str], names: Namespaces, format: Format, *, description: bool = True
 ) -> Iterator[str]:
-    """The graphs of tables and documents, and the default graph unless `description` is false, in pieces."""
-    graphs = (*map(names.table_iri, tables), *map(names.document_iri, documents))
+    """Named graphs, and the default graph unless `description` is false, in pieces."""
     return whole_document(format, names, _graphs(store, graphs, description=description))
 
 
 def _graphs(store: TripleStore, graphs: Iterable[str], *, description: bool) -> Iterator[tuple[Term | None, Blocks]]:
     for iri in graphs:
-        yield f"<{iri}>", table_blocks(store.graph(iri))
+        yield iri if iri.startswith("_:") else f"<{iri}>", table_blocks(store.graph(iri))
     if description:
         yield None, plain_blocks(collect(store.graph(None)))
 
 
-def to_dataset(
+def all_graphs(
     store: TripleStore, tables: Iterable[str], names: Namespaces, documents: Iterable[str] = ()
-) -> rdflib.Dataset:
-    """The graphs of tables and documents and the default graph in memory."""
+) -> list[str]:
+    """The named graphs of tables and documents, then all others sorted: people may have written them."""
+    known = dict.fromkeys((*map(names.table_iri, tables), *map(names.document_iri, documents)))
+    found = store.query(read_shipped("queries/named-graphs.rq"), union_default_graph=False)
+    assert isinstance(found, ox.QuerySolutions)
+    stated = (row["graph"] for row in found)
+    others = {str(name) if isinstance(name, ox.BlankNode) else name.value for name in stated}
+    return [*known, *sorted(others - known.keys())]
+
+
+def to_dataset(store: TripleStore, graphs: Iterable[str], names: Namespaces) -> rdflib.Dataset:
+    """Named graphs and the default graph in memory."""
     import rdflib
 
     dataset = rdflib.Dataset()
     for name, namespace in names.prefixes.items():
         dataset.bind(name, namespace)
-    dataset.parse(data="".join(write_rdf(store, tables, names, Format.NQUADS, documents=documents)), format="nquads")
+    dataset.parse(data="".join(write_rdf(store, graphs, names, Format.NQUADS)), format="nquads")
     return dataset
 
 

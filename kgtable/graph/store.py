@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -20,7 +21,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import IO, Protocol, TypeAlias, cast
+from xml.parsers import expat
 
 import pyoxigraph as ox
 
@@ -69,12 +71,38 @@ class TripleStore(Protocol):
         ...
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
-        """Every triple of a named graph, or with None of the default graph."""
+        """Every triple of a named graph (an IRI, or a blank node like ``_:a``), or with None of the default graph."""
         ...
 
     def close(self) -> None:
         """Release files or connections. A store that is used again raises `GraphClosedError`."""
         ...
+
+
+class _CheckedXml(io.RawIOBase):
+    """A file of XML, each piece of which expat accepts before another parser sees it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._parser = file, expat.ParserCreate()
+
+    def read(self, size: int = -1) -> bytes:
+        """See `io.RawIOBase`."""
+        piece = self._file.read(size)
+        try:
+            self._parser.Parse(piece, not piece)
+        except expat.ExpatError as error:
+            fault = SyntaxError(expat.ErrorString(error.code))
+            fault.lineno, fault.offset = error.lineno, error.offset + 1
+            raise fault from None
+        return piece
+
+
+def bounded_rdf(file: IO[bytes], form: ox.RdfFormat) -> IO[bytes]:
+    """An RDF file for Oxigraph's parser, which has no bound for entities of RDF/XML that expand to gigabytes.
+
+    Reading it raises `SyntaxError` for XML that expat refuses: it bounds the amplification by entities.
+    """
+    return cast(IO[bytes], _CheckedXml(file)) if form == ox.RdfFormat.RDF_XML else file
 
 
 @contextmanager
@@ -175,7 +203,9 @@ class EmbeddedStore:
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
-        name = ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
+        name = (
+            ox.DefaultGraph() if iri is None else ox.BlankNode(iri[2:]) if iri.startswith("_:") else ox.NamedNode(iri)
+        )
         try:
             yield from map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
         except (OSError, RuntimeError) as error:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import rdflib
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, Store
 
-from kgtable.errors import GraphError
+from kgtable.errors import GraphError, place_text
 from kgtable.graph.shacl import (
     RDF_TYPE,
     ClassesOf,
@@ -32,9 +32,9 @@ from kgtable.graph.shacl import (
     judge,
     load_shapes,
 )
+from kgtable.graph.store import bounded_rdf
 from kgtable.graph.terms import DCTERMS, FIXED_PREFIXES, KGT, QUDT, UNIT, decode
 from kgtable.ontology.naming import prefixed
-from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.units import units
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -64,17 +64,10 @@ class Violation:
     column: int | None = None
 
     def __str__(self) -> str:
-        place = self.file or self.table or self.node
-        if self.file and self.sheet:
-            place += f" [{self.sheet}]"
+        source = self.file or self.table or self.node
         if self.file and self.table:
-            place += f", table {self.table}"
-        if self.row is not None:
-            place += f", row {self.row}"
-        if self.column is not None:
-            place += f", column {self.column}"
-        if self.row is not None and self.column is not None:
-            place += f" ({spreadsheet_reference(self.row, self.column)})"
+            source += f", table {self.table}"
+        place = place_text(source, self.sheet or None, self.row, self.column)
         found = f" Found: {', '.join(self.values)}." if self.values else ""
         at = f" ({prefixed(self.property, FIXED_PREFIXES)})" if self.property else ""
         return f"{place}: {self.message}{at}{found}"
@@ -198,7 +191,11 @@ def _load(store: Store, path: Path) -> None:
     if format_ is None:
         raise GraphError(f"{path}: the suffix names no RDF format.", hint="Use .ttl, .trig, .nt, .nq, .jsonld or .rdf.")
     try:
-        store.bulk_load(path=str(path), format=format_)
+        if format_ == RdfFormat.RDF_XML:
+            with path.open("rb") as file:
+                store.bulk_load(bounded_rdf(file, format_), format=format_)
+        else:
+            store.bulk_load(path=str(path), format=format_)  # by several threads
     except SyntaxError as error:
         raise GraphError(f"{path}, line {error.lineno}: {error.msg}.") from error
     except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from operator import itemgetter
 from pathlib import PurePath
@@ -45,8 +45,16 @@ _PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NATIVE_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
 
 
+class _AmbiguousIriError(Exception):
+    """An IRI whose scheme is a prefix of the context, under which a reader would expand it."""
+
+
 class JsonLdWriter:
-    """Writes one document: the context, then nodes of the default graph and named graphs."""
+    """Writes one document: the context, then nodes of the default graph and named graphs.
+
+    A node with an IRI like ``data:text/plain,a`` is written in full, without the context that has ``data`` as a
+    prefix; so are all nodes of a graph whose name is such an IRI.
+    """
 
     between = ",\n"
 
@@ -66,59 +74,77 @@ class JsonLdWriter:
 
     def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
         """One piece a block."""
-        if name is None:
-            before, between = "", self.between
-        else:
+        before, between = "", self.between
+        compact: Callable[[str], str] = self._compact
+        if name is not None:
             before, between = ",\n  ", ",\n  "
+            head: dict[str, Any] = {}
+            try:
+                head["@id"] = _reference(name, compact)
+            except _AmbiguousIriError:
+                compact = str
+                head = {"@context": None, "@id": _reference(name, str)}
             if share.is_first:
-                yield f'{{"@id": {_dumps(self._compact(name[1:-1]))}, "@graph": ['
+                yield f'{_dumps(head)[:-1]}, "@graph": ['
                 before = "\n  "
         for subject, pairs in blocks:
-            yield before + _dumps(self._node(subject, pairs))
+            try:
+                node = _node(subject, pairs, compact)
+            except _AmbiguousIriError:
+                node = {"@context": None, **_node(subject, pairs, str)}
+            yield before + _dumps(node)
             before = between
         if name is not None and share.is_last:
             yield "]}"
-
-    def _node(self, subject: Term, pairs: Iterable[Pair]) -> dict[str, Any]:
-        node: dict[str, Any] = {"@id": self._reference(subject)}
-        for predicate, value in pairs:
-            if predicate == RDF_TYPE and value[0] != '"':
-                key, item = "@type", self._reference(value)
-            else:
-                key, item = self._compact(predicate[1:-1]), self._value(value)
-            if key not in node:
-                node[key] = item
-            elif isinstance(node[key], list):
-                node[key].append(item)
-            else:
-                node[key] = [node[key], item]
-        return node
-
-    def _reference(self, term: Term) -> str:
-        return self._compact(term[1:-1]) if term[0] == "<" else term
 
     def _compact(self, iri: str) -> str:
         for namespace, prefix in self._namespaces:
             if iri.startswith(namespace) and not iri.startswith("//", len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
+        scheme, _, rest = iri.partition(":")
+        if scheme in self._context and not rest.startswith("//"):
+            raise _AmbiguousIriError
         return iri
 
-    def _value(self, term: Term) -> Any:
-        if term[0] != '"':
-            return {"@id": self._reference(term)}
-        match = _LITERAL.fullmatch(term)
-        assert match is not None, term
-        text = _ESCAPE.sub(_unescaped, match[1]) if "\\" in match[1] else match[1]
-        datatype, language = match[2], match[3]
-        if language is not None:
-            return {"@value": text, "@language": language}
-        if datatype is None:
-            return text
-        if datatype == f"{XSD}integer" and _NATIVE_INTEGER.fullmatch(text):
-            return int(text)
-        if datatype == f"{XSD}boolean" and text in {"true", "false"}:
-            return text == "true"
-        return {"@value": text, "@type": self._compact(datatype)}
+
+def _node(subject: Term, pairs: Iterable[Pair], compact: Callable[[str], str]) -> dict[str, Any]:
+    node: dict[str, Any] = {"@id": _reference(subject, compact)}
+    for predicate, value in pairs:
+        if predicate == RDF_TYPE and value[0] != '"':
+            key, item = "@type", _reference(value, compact)
+        else:
+            key, item = compact(predicate[1:-1]), _value(value, compact)
+        if key not in node:
+            node[key] = item
+        elif isinstance(node[key], list):
+            node[key].append(item)
+        else:
+            node[key] = [node[key], item]
+    return node
+
+
+def _reference(term: Term, compact: Callable[[str], str]) -> str:
+    return compact(term[1:-1]) if term[0] == "<" else term
+
+
+def _value(term: Term, compact: Callable[[str], str]) -> Any:
+    if term.startswith("<<"):
+        raise UsageError("JSON-LD has no triples within triples.", hint="Choose trig or nquads.")
+    if term[0] != '"':
+        return {"@id": _reference(term, compact)}
+    match = _LITERAL.fullmatch(term)
+    assert match is not None, term
+    text = _ESCAPE.sub(_unescaped, match[1]) if "\\" in match[1] else match[1]
+    datatype, language = match[2], match[3]
+    if language is not None:
+        return {"@value": text, "@language": language}
+    if datatype is None:
+        return text
+    if datatype == f"{XSD}integer" and _NATIVE_INTEGER.fullmatch(text):
+        return int(text)
+    if datatype == f"{XSD}boolean" and text in {"true", "false"}:
+        return text == "true"
+    return {"@value": text, "@type": compact(datatype)}
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -149,7 +175,7 @@ _MOST_REMEMBERED = 20_000
 class TurtleWriter:
     """Writes graphs as Turtle (all in one graph) or TriG (each in its own).
 
-    Each named graph is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
+    The graph of a table or document is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
     """
 
     between = ""
@@ -157,6 +183,7 @@ class TurtleWriter:
     def __init__(self, names: Namespaces, *, with_graphs: bool) -> None:
         self._prefixes = {iri: prefix for prefix, iri in names.prefixes.items()}
         self._with_graphs = with_graphs
+        self._own = re.compile(f"<{re.escape(names.data)}(?:table|document)/[^/#?.][^/#?]*>")
         self._base = ""
         self._remembered: dict[Term, str] = {}
 
@@ -171,7 +198,7 @@ class TurtleWriter:
     def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
         """One piece a block."""
         self._base = ""
-        if name is not None:
+        if name is not None and self._own.fullmatch(name):
             self._base = name[1:-1] + "/"
             if share.is_first:
                 yield f"\n@base <{self._base}> .\n"

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
+from kgtable.errors import place_text
+from kgtable.errors import spreadsheet_reference as spreadsheet_reference
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
 
@@ -86,12 +88,7 @@ class Notice:
     column: int | None = None
 
     def __str__(self) -> str:
-        place = self.path if self.sheet is None else f"{self.path} [{self.sheet}]"
-        if self.row is not None:
-            place += f", row {self.row}"
-        if self.column is not None:
-            place += f", column {self.column}"
-        return f"{place}: {self.message}"
+        return f"{place_text(self.path, self.sheet, self.row, self.column)}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -287,22 +284,6 @@ class Table:
             path.append(parent)
             parent = self.structure.parents.get(parent)
         return tuple(reversed(path))
-
-
-def spreadsheet_reference(row: int, column: int) -> str:
-    """The position as a spreadsheet shows it.
-
-    >>> spreadsheet_reference(3, 1)
-    'B4'
-    >>> spreadsheet_reference(0, 27)
-    'AB1'
-    """
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return f"{letters}{row + 1}"
 
 
 @dataclass(frozen=True)

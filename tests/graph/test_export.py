@@ -72,12 +72,12 @@ def test_ids_that_differ_in_case_alone_give_two_files(tmp_path: Path) -> None:
 def test_a_table_alone_is_written_as_it_was_converted(format: Format, tmp_path: Path) -> None:
     table = grid(("Year", "Pension"), ("2011", "574"), ("31 Dec. 2012", "-"))
     store = store_of(tmp_path, table)
-    assert "".join(write_rdf(store, ["t"], NAMES, format, description=False)) == text_of(table, format)
+    assert "".join(write_rdf(store, [NAMES.table_iri("t")], NAMES, format, description=False)) == text_of(table, format)
 
 
 def test_a_dataset_in_memory_has_the_graphs(folder: Path, graph_path: Path) -> None:
     kg = api.build(folder, graph_path, embedding="none")
-    dataset = to_dataset(kg.store, ["planets"], kg.names)
+    dataset = to_dataset(kg.store, [kg.names.table_iri("planets")], kg.names)
     assert len(dataset.graph(rdflib.URIRef(NAMES.table_iri("planets")))) == kg.tables["planets"].record.quads
     assert len(dataset.graph(rdflib.URIRef(NAMES.table_iri("income")))) == 0
     assert len(dataset.default_graph) > 100

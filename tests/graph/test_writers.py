@@ -195,6 +195,56 @@ def test_every_lexical_form_and_datatype_comes_back(lexical: str, datatype: str)
     assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
 
 
+schemes = st.sampled_from([*NAMES.prefixes, "urn", "http", "tag"])
+
+
+def can_be_read(iri: str) -> bool:
+    try:
+        list(ox.parse(f"{iri} {iri} {iri} .".encode(), format=ox.RdfFormat.N_TRIPLES))
+    except SyntaxError:
+        return False
+    return True
+
+
+any_iris = st.one_of(
+    st.builds(
+        lambda scheme, between, name: f"<{scheme}:{between}{name}>",
+        schemes,
+        st.sampled_from(["", "/", "//h/", "x:"]),
+        local_names,
+    ),
+    iris,
+).filter(can_be_read)
+nodes = st.tuples(
+    any_iris,
+    st.lists(
+        st.tuples(st.one_of(any_iris, st.just(RDF_TYPE)), st.one_of(any_iris, any_iris.map(lambda iri: f'"x"^^{iri}')))
+    ),
+)
+
+
+@settings(max_examples=200)
+@given(st.one_of(st.none(), any_iris), st.lists(nodes, min_size=1, max_size=3))
+def test_every_iri_comes_back_from_json(name: str | None, blocks: list[Block]) -> None:
+    statements = [(subject, predicate, value) for subject, pairs in blocks for predicate, value in pairs]
+    lines = "".join(f"{subject} {predicate} {value} {name or ''} .\n" for subject, predicate, value in statements)
+    text = document((name, blocks), (None, [(SUBJECT, [(PREDICATE, f"<{KGT}Table>")])]))
+    lines += f"{SUBJECT} {PREDICATE} <{KGT}Table> .\n"
+    assert json_quads(text) == set(ox.parse(lines.encode(), format=ox.RdfFormat.N_QUADS))
+
+
+def test_rdflib_reads_iris_whose_scheme_is_a_prefix() -> None:
+    name, blocks = "<time:now>", [("<unit:M>", [("<data:p>", "<time:x>"), (RDF_TYPE, f"<{KGT}Table>")])]
+    text = document((name, blocks), (None, [("<unit:M>", [(PREDICATE, f"<{KGT}Table>")])]))
+    found = {tuple(map(str, quad)) for quad in rdflib.Dataset().parse(data=text, format="json-ld").quads()}
+    assert {quad[:3] for quad in found} == {
+        ("unit:M", "data:p", "time:x"),
+        ("unit:M", RDF_TYPE[1:-1], f"{KGT}Table"),
+        ("unit:M", PREDICATE[1:-1], f"{KGT}Table"),
+    }
+    assert {quad[3] for quad in found} >= {"time:now"}
+
+
 def test_blank_nodes_stay_one_node() -> None:
     text = document((None, [("_:a", [(PREDICATE, "_:b"), (RDF_TYPE, "_:c")]), ("_:b", [(PREDICATE, "_:a")])]))
     found = json_quads(text)

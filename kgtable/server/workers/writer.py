@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgtable.building.generations import LOCK, LOCK_WAIT, GraphDirectory
 from kgtable.errors import KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
-from kgtable.graph.store import WorkingStore
+from kgtable.graph.store import WorkingStore, bounded_rdf
 from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
 from kgtable.server.workers.messages import Emit, Head, Problem, storage_problem, utf8
 from kgtable.storage import exclusive_lock
@@ -218,7 +218,7 @@ def _quads(job: Head, content: SentContent, *, dataset: bool = False) -> Iterato
         if form is None or (form in _DATASETS and not dataset):
             raise Problem("unsupported-media-type", f"{media_type or 'No type'} is not a format for a graph.")
         try:
-            yield from ox.parse(part, form, base_iri=job["base"], rename_blank_nodes=True)
+            yield from ox.parse(bounded_rdf(part, form), form, base_iri=job["base"], rename_blank_nodes=True)
         except SyntaxError as error:
             place = {"line": error.lineno, "column": error.offset} if error.lineno else {}
             raise Problem("bad-data", str(error.msg or error), place) from None
