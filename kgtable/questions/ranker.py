@@ -28,7 +28,7 @@ from kgtable.questions.ranker_weights import RankerWeights, word_features
 from kgtable.questions.reading import Question
 from kgtable.questions.references import References
 from kgtable.questions.relation_index import index_of, stems_of
-from kgtable.questions.selections import Selections
+from kgtable.questions.selections import SAID, Selections
 from kgtable.questions.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.text.words import is_empty_word
 
@@ -164,6 +164,8 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
             candidate.features.update(rival)
             candidate.score = known.linear_score(candidate.features)
         found += own
+    if any(SAID in candidate.features for candidate in found):  # a word of grouping is a part of the question
+        found = [candidate for candidate in found if SAID in candidate.features]
     found.sort(key=lambda candidate: -candidate.score)
     return found
 

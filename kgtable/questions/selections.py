@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
+from functools import cached_property
 
 from kgtable.programs.algebra import (
     Aggregate,
@@ -37,6 +38,9 @@ from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
 from kgtable.tables.model import Role
 
+SAID = "group:said"
+"""The feature of groups that the question asks for by a word of grouping and the name of a column."""
+
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 
 
@@ -69,7 +73,7 @@ class Selections(Grammar):
             for view in targets[:limit]:
                 if view.place in decided:
                     continue
-                yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
+                yield self.make("select", Project(rows, (Named(view.ref),), not view.measure), conditions, target=view)
                 if (unit := self._another_unit(view)) is not None:
                     converted = Convert(Lookup(rows, view.ref), unit)
                     mask = question.unit_asked[1] if question.unit_asked else 0
@@ -293,22 +297,26 @@ class Selections(Grammar):
                 yield "distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view, 0
 
     def _says_each(self, key: ColumnView) -> bool:
-        """Whether the question asks for every group by naming a column: "for each year", "by year"."""
+        """Whether the question asks for every group by naming a column: "for each year", "by year", "per year".
+
+        A measure after "by" orders rows, and a word within the name of a column, as in "price per kg", says nothing.
+        """
+        if key.measure:
+            return False
         if "order" not in self.cues and self._is_ordered_by(key):
             return True
-        each = self.cues.get("each", 0) | self.cues.get("per", 0)
+        each = (self.cues.get("each", 0) | self.cues.get("per", 0)) & ~self._within_names
         link = self.source.link(key)
         named = link.mask
         if key.label and self.source.join is not None:
             named |= self.source.links[self.source.part_of(key.place)].titled
         return bool(named & (each << 1 | each << 2 | each << 3) & ~each)
 
-    def _says_value_first(self, measure: ColumnView | None, key: ColumnView) -> bool:
-        """Whether the question names what is told of groups before it names the groups."""
-        link = self.source.link
-        told = self.cues.get("how_many", 0) if measure is None else link(measure).mask
-        named = link(key).mask
-        return bool(told) and (not named or told & -told < named & -named)
+    @cached_property
+    def _within_names(self) -> int:
+        """The tokens that lie within the whole name of a column."""
+        masks = (link.mask for link in self.source.column_links if link.exact and link.mask)
+        return self.question._all((1 << mask.bit_length()) - (mask & -mask) for mask in masks)
 
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
@@ -316,30 +324,29 @@ class Selections(Grammar):
     ) -> Iterator[Candidate]:  # fmt: skip
         """The extreme group, all groups with what is told of each, and those beyond a number."""
         cues = self.cues
-        shown, value = Named(ColumnRef("key")), Named(ColumnRef("value"))
+        told = f"{name} of {measure.name}" if measure is not None else "count"
+        title = key.name if key.name and key.name != told else "key"
+        shown, value = Named(ColumnRef(title)), Named(ColumnRef(told))
         rows = conditions.over(self.source.rows(conditions.choice))
-        grouped = GroupBy(rows, (Named(key.ref, "key"),), (Named(aggregate, "value"),))
+        grouped = GroupBy(rows, (Named(key.ref, title),), (Named(aggregate, told),))
+        said = self._says_each(key)
+        also = (SAID,) if said else ()
 
-        def made(op: str, root: Node, mask: int, also: Sequence[str] = ()) -> Candidate:
+        def made(op: str, root: Node, mask: int) -> Candidate:
             return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named, also=also)
 
         if name not in ("max", "min"):
             for down, token, _, _ in self._directions()[:2]:
-                order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
+                order = Sort(grouped, (SortKey(ColumnRef(told), down),))
                 yield made(f"group_extreme/{name}", Project(Limit(order, 1, ties=True), (shown,)), token)
                 if name == "count":
                     yield made("group_extreme/value", Project(Limit(order, 1), (value,)), token)
-        said = self._says_each(key)
         if said or cues.keys() & {"each", "per"}:
-            also = ("group:said",) if said else ()
-            if self._says_value_first(measure, key):
-                yield made(f"group/{name}/swapped", Project(grouped, (value, shown)), 0, also)
-            else:
-                yield made(f"group/{name}", grouped, 0, also)
+            yield made(f"group/{name}", grouped, 0)
         numbers = [t for t in self.question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
         for threshold in numbers[:1]:
             limit = Constant(threshold.number.value, ValueKind.QUANTITY)
-            having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
+            having = Filter(grouped, Compare(threshold.relator, ColumnRef(told), limit))
             yield made(f"having/{name}", Project(having, (shown,)), threshold.mask)
             counted = Aggregate(AggregateFunction.COUNT, None, having)
             yield made(f"having/{name}/count", counted, threshold.mask)
