@@ -276,7 +276,7 @@ GRAPH_MARKS = ("kgtable.json", ".kgtable.lock")
 def _is_graph(folder: str) -> bool:
     pointer, lock = (Path(folder, name) for name in GRAPH_MARKS)
     try:
-        return lock.is_file() or b'"kgtable graph"' in pointer.read_bytes()[:4096]
+        return lock.is_file() or (pointer.is_file() and b'"kgtable graph"' in pointer.read_bytes()[:4096])
     except OSError:
         return False
 
