@@ -617,6 +617,7 @@ class KnowledgeGraph:
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
         path, lease = leased(self.generation.first_store_path)
         try:
+            EmbeddedStore(path).close()  # raises for damage, at which validation could count errors without end
             return validate_graph(path, most=most)
         finally:
             lease.release()

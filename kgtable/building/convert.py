@@ -32,7 +32,7 @@ from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
 from kgtable.resources import PACKAGE, __version__, shipped_path
 from kgtable.storage import storage_errors
-from kgtable.tables.discovery import DELIMITED, FileVersion, TableFile, hash_file
+from kgtable.tables.discovery import FileVersion, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.limits import ProcessSetting, ReadingTime, ReadLimits, content_size, each_of, faults_of, unchanged
 from kgtable.tables.loader import read_content
@@ -186,7 +186,7 @@ def _split(file: TableFile, version: FileVersion | None, parts: int, limits: Rea
     try:
         with unchanged(file, version) as read:
             sha256 = read.digest if file.sidecar is None else hash_file(file)
-            streamed = file.suffix in DELIMITED and content_size(file, limits) > limits.stream_above
+            streamed = bool(file.format.delimiter) and content_size(file, limits) > limits.stream_above
             return SplitFile(read, sha256, scan_delimited(file, limits, parts) if streamed else None)
     except Exception:  # the job that reads the file tells what is wrong with it
         return None

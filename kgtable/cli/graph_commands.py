@@ -48,7 +48,7 @@ from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import output_file
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.text import harmless_text
+from kgtable.values.text import harmless_text, single_line
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
@@ -307,9 +307,9 @@ def info(table: str | None, kg: Path, as_json: bool, relations: bool, columns: b
         about = facts["hypergraph"]
         say(f"hyperedges: {about['hyperedges']:,} ({', '.join(about['features'])})")
     for error in facts.get("errors", ()):
-        say(f"not read: {error}")
+        say(single_line(f"not read: {error}"))
     for notice in facts.get("notices", ()):
-        say(f"note: {notice}")
+        say(single_line(f"note: {notice}"))
     for one in facts["table_list"][:MOST_TABLES]:
         say(f"table {_described(one)}")
     if len(facts["table_list"]) > MOST_TABLES:
@@ -396,8 +396,8 @@ _OF_DOCUMENTS = ("documents", "passages", "quads_of_documents")
 def _described(table: dict[str, Any]) -> str:
     """One line on a table: id, size, where it comes from, title."""
     source = table["file"] if table["sheet"] is None else f"{table['file']} [{table['sheet']}]"
-    title = f", {' '.join(table['title'].split())}" if table["title"] else ""
-    return f"{table['id']}: {table['rows']:,} rows, {table['columns']:,} columns, from {source}{title}"
+    title = f", {table['title']}" if table["title"] else ""
+    return single_line(f"{table['id']}: {table['rows']:,} rows, {table['columns']:,} columns, from {source}{title}")
 
 
 @click.command(cls=Command)

@@ -157,7 +157,12 @@ def opened(source: Store | Path | rdflib.Graph) -> Iterator[Store]:
     kind, or cannot be parsed.
     """
     if isinstance(source, Path) and source.is_dir():
-        yield _read_only(source)
+        try:
+            yield Store.read_only(str(source))
+        except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
+            raise GraphError(
+                f"{source} cannot be opened as a store: {error}.", hint="Give an RDF file, or build the graph again."
+            ) from error
         return
     with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
         store = Store(folder)
@@ -175,15 +180,6 @@ def _nquads(source: Store | rdflib.Graph) -> bytes:
         return source.dump(format=RdfFormat.N_QUADS) or b""
     format_ = "nquads" if isinstance(source, rdflib.Dataset) else "nt"
     return source.serialize(format=format_, encoding="utf-8")
-
-
-def _read_only(directory: Path) -> Store:
-    try:
-        return Store.read_only(str(directory))
-    except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
-        raise GraphError(
-            f"{directory} cannot be opened as a store: {error}.", hint="Give an RDF file or a store's directory."
-        ) from error
 
 
 def _load(store: Store, path: Path) -> None:

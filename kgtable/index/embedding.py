@@ -127,6 +127,16 @@ def load_embedder(name: str = DEFAULT) -> Embedder | None:
     )
 
 
+def refuse_folder(name: str) -> None:
+    """Raise `EmbeddingError` for a folder as the embedding of an index, which may be foreign."""
+    kind, _, model = name.partition(":")
+    if kind == "st" and (os.path.exists(model) or os.path.isabs(model) or model.startswith((".", "~"))):
+        raise EmbeddingError(
+            f"A search index cannot name a folder as its embedding: {model}.",
+            hint="Build the graph with minilm, or with st: and the name of a model of the Hugging Face hub.",
+        )
+
+
 def _with_weights(embedder: Embedder | None, name: str) -> Embedder | None:
     """The default model. Raises `EmbeddingError` where its weights are not those that an index was made with."""
     if embedder is not None and embedder.name != name:

@@ -26,7 +26,7 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.corpus import NONE, Corpus, CorpusParts, TableColumns
 from kgtable.index.corpus_assembly import assemble
 from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_version
-from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
+from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical, refuse_folder
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
 from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
 from kgtable.index.inferred.levels import find_contained
@@ -79,7 +79,11 @@ ColumnRoles: TypeAlias = Mapping[tuple[str, int], Role]
 def index_step(
     embedding: str = DEFAULT, workers: int = 1, load: Callable[[str], Embedder | None] = embedder_or_lexical
 ) -> Callable[[Generation], None]:
-    """The step for `kgtable.building.pipeline.build_graph(after=…)` that builds the index of a generation."""
+    """The step for `kgtable.building.pipeline.build_graph(after=…)` that builds the index of a generation.
+
+    Raises `EmbeddingError` for an embedding that is a folder.
+    """
+    refuse_folder(embedding)
     return partial(build_index, embedding=embedding, workers=workers, load=load)
 
 
@@ -602,6 +606,7 @@ class GraphIndex:
 
     @cached_property
     def _embedder(self) -> Embedder | None:
+        refuse_folder(self.embedding)
         return self._load(self.embedding)
 
 

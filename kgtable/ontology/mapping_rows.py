@@ -56,7 +56,7 @@ TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE, CONFIDENCE)
 TABLE_SHEET: Final = "tables"
 """The sheet of a mapping workbook that holds what is decided about tables."""
 
-_GUARDED = re.compile(r"[=+\-@\t\r']")
+_GUARDED = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r']")
 """How a text begins that a spreadsheet would run as a formula, or that would be taken for a guarded one."""
 
 _SPREADSHEET_LIMIT: Final = 32_000

@@ -28,7 +28,7 @@ from kgtable.server.requests import TellEvent
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem, busy, storage_kind
 from kgtable.storage import storage_errors
-from kgtable.tables.discovery import SUFFIXES
+from kgtable.tables.discovery import FORMATS
 
 WAITING = ".waiting"
 MOST_WAITING = 50
@@ -54,8 +54,8 @@ def safe_name(name: str) -> str:
     if stem.lower().rpartition(".")[2] in ("csv", "tsv") and suffix.lower() == "gz":
         stem, _, inner = stem.rpartition(".")
         suffix = f"{inner}.gz"
-    if not dot or not stem or f".{suffix.lower()}".removesuffix(".gz") not in SUFFIXES:
-        known = ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))
+    if not dot or not stem or f".{suffix.lower()}".removesuffix(".gz") not in FORMATS:
+        known = ", ".join(sorted(suffix.removeprefix(".") for suffix in FORMATS))
         raise Problem("unsupported-media-type", f"{last[:100]!r} is no file of tables. Known are: {known}.")
     stem = stem.encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "table"
     return f"_{stem}.{suffix.lower()}" if _RESERVED.match(stem) else f"{stem}.{suffix.lower()}"
@@ -100,7 +100,7 @@ class Editing:
         found = {
             "editable": settings.editable,
             "allowed": allowed,
-            "suffixes": sorted(SUFFIXES),
+            "suffixes": sorted(FORMATS),
             "most_bytes": settings.limits.upload,
             "uploaded": [file.name for file in self._uploaded()] if allowed else [],
             "waiting": [_about(file) for file in self._waiting.values()] if allowed else [],

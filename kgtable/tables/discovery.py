@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path, PurePosixPath
 from threading import Thread
 from typing import IO
@@ -22,33 +23,83 @@ from kgtable.storage import storage_errors
 from kgtable.tables.model import Notice
 from kgtable.values.text import sound_text
 
-DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|", ".txt": ","}
-"""Suffixes of delimited text and the delimiter each one suggests."""
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_SHEETS = "spreadsheet:read_spreadsheet"
+_COLUMNAR = "parquet:read_columnar"
+_ARROW = "application/vnd.apache.arrow.file"
 
-SUFFIXES: dict[str, str] = {
-    **dict.fromkeys(DELIMITED, "text/csv"),
-    ".tsv": "text/tab-separated-values",
-    ".tab": "text/tab-separated-values",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ".xlsm": "application/vnd.ms-excel.sheet.macroEnabled.12",
-    ".xls": "application/vnd.ms-excel",
-    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
-    ".html": "text/html",
-    ".htm": "text/html",
-    ".xhtml": "application/xhtml+xml",
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    ".pdf": "application/pdf",
-    ".json": "application/json",
-    ".jsonl": "application/jsonl",
-    ".ndjson": "application/jsonl",
-    ".parquet": "application/vnd.apache.parquet",
-    ".feather": "application/vnd.apache.arrow.file",
-    ".arrow": "application/vnd.apache.arrow.file",
+
+class Apart(Enum):
+    """Which files are read in a process of their own."""
+
+    NEVER = 0
+    LARGE = 1
+    ALWAYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A kind of file that may hold tables.
+
+    `reader` is the module and function that read it, loaded when needed; `with_text` whether it reads text beside
+    tables; `divided` whether a sheet of it may hold several tables; `delimiter` the one the suffix suggests.
+    """
+
+    media_type: str
+    label: str
+    reader: str
+    apart: Apart = Apart.NEVER
+    with_text: bool = False
+    divided: bool = False
+    delimiter: str = ""
+
+
+def _delimited(media_type: str, label: str, delimiter: str) -> FileFormat:
+    return FileFormat(media_type, label, "delimited:read_delimited", divided=True, delimiter=delimiter)
+
+
+def _document(media_type: str, label: str, reader: str, apart: Apart = Apart.LARGE) -> FileFormat:
+    return FileFormat(media_type, label, reader, apart, with_text=True)
+
+
+_TSV = _delimited("text/tab-separated-values", "TSV", "\t")
+_HTML = _document("text/html", "HTML", "html:read_page")
+_MARKDOWN = _document("text/markdown", "Markdown", "markdown:read_markdown")
+_LINES = FileFormat("application/jsonl", "JSON Lines", "json_records:read_records")
+
+FORMATS: dict[str, FileFormat] = {
+    ".csv": _delimited("text/csv", "CSV", ","),
+    ".tsv": _TSV,
+    ".tab": _TSV,
+    ".psv": _delimited("text/csv", "CSV", "|"),
+    ".txt": _delimited("text/csv", "CSV", ","),
+    ".xlsx": FileFormat(f"{_OFFICE}.spreadsheetml.sheet", "Excel", _SHEETS, Apart.ALWAYS, divided=True),
+    ".xlsm": FileFormat("application/vnd.ms-excel.sheet.macroEnabled.12", "Excel", _SHEETS, Apart.ALWAYS, divided=True),
+    ".xls": FileFormat("application/vnd.ms-excel", "Excel", _SHEETS, Apart.ALWAYS, divided=True),
+    ".ods": FileFormat(
+        "application/vnd.oasis.opendocument.spreadsheet", "OpenDocument", _SHEETS, Apart.ALWAYS, divided=True
+    ),
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".xhtml": _document("application/xhtml+xml", "HTML", "html:read_page"),
+    ".md": _MARKDOWN,
+    ".markdown": _MARKDOWN,
+    ".docx": _document(f"{_OFFICE}.wordprocessingml.document", "Word", "office:read_docx"),
+    ".pptx": _document(f"{_OFFICE}.presentationml.presentation", "PowerPoint", "office:read_pptx"),
+    ".pdf": _document("application/pdf", "PDF", "pdf:read_pdf", Apart.NEVER),
+    ".json": FileFormat("application/json", "JSON", "json_records:read_records", Apart.LARGE),
+    ".jsonl": _LINES,
+    ".ndjson": _LINES,
+    ".parquet": FileFormat("application/vnd.apache.parquet", "Parquet", _COLUMNAR, Apart.ALWAYS),
+    ".feather": FileFormat(_ARROW, "Arrow", _COLUMNAR, Apart.ALWAYS),
+    ".arrow": FileFormat(_ARROW, "Arrow", _COLUMNAR, Apart.ALWAYS),
 }
-"""Suffixes of the files that may hold tables, with their media types."""
+"""The files that may hold tables, by suffix."""
+
+
+def is_delimited(suffix: str) -> bool:
+    """Whether the suffix stands for delimited text."""
+    return suffix in FORMATS and bool(FORMATS[suffix].delimiter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +130,14 @@ class TableFile:
         return self.path.name.lower().endswith(".gz")
 
     @property
+    def format(self) -> FileFormat:
+        """The format that the suffix stands for."""
+        return FORMATS[self.suffix]
+
+    @property
     def media_type(self) -> str:
         """The media type that the suffix stands for."""
-        return SUFFIXES[self.suffix]
+        return self.format.media_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +332,7 @@ GRAPH_MARKS = ("kgtable.json", ".kgtable.lock")
 def _is_graph(folder: str) -> bool:
     pointer, lock = (Path(folder, name) for name in GRAPH_MARKS)
     try:
-        return lock.is_file() or b'"kgtable graph"' in pointer.read_bytes()[:4096]
+        return lock.is_file() or (pointer.is_file() and b'"kgtable graph"' in pointer.read_bytes()[:4096])
     except OSError:
         return False
 
@@ -400,7 +456,7 @@ def _stem_path(path: Path) -> str:
 
 def _is_table_name(name: str) -> bool:
     suffix = _split_name(name)[1]
-    return suffix in DELIMITED or (suffix in SUFFIXES and not name.lower().endswith(".gz"))
+    return is_delimited(suffix) or (suffix in FORMATS and not name.lower().endswith(".gz"))
 
 
 STREAM_NAME = "stdin"
@@ -429,10 +485,10 @@ def format_suffix(name: str) -> str:
     Raises `UsageError` for a format that is not read.
     """
     wanted = name.lower().partition(";")[0].strip()
-    for suffix, media_type in SUFFIXES.items():
-        if wanted in (suffix, suffix[1:], media_type):
+    for suffix, kind in FORMATS.items():
+        if wanted in (suffix, suffix[1:], kind.media_type):
             return suffix
-    known = ", ".join(suffix[1:] for suffix in SUFFIXES)
+    known = ", ".join(suffix[1:] for suffix in FORMATS)
     raise UsageError(f"Unknown table format {name!r}.", hint=f"Choose one of: {known}.")
 
 
@@ -474,7 +530,7 @@ def save_stream(stream: IO[bytes], folder: Path, format: str | None = None) -> P
         raise UsageError("There is nothing to read: the stream is empty.", hint="Pipe a table into it.")
     compressed = head.startswith(_GZIP)
     suffix = format_suffix(format) if format else sniff_suffix(_unpacked(head) if compressed else head)
-    path = folder / f"{STREAM_NAME}{suffix}{'.gz' if compressed and suffix in DELIMITED else ''}"
+    path = folder / f"{STREAM_NAME}{suffix}{'.gz' if compressed and is_delimited(suffix) else ''}"
     with storage_errors(path), path.open("wb") as out:
         out.write(head)
         shutil.copyfileobj(stream, out, 1 << 20)

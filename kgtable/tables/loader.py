@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kgtable.errors import MissingExtraError, NoTableError, TableError, UnavailableTableError
@@ -24,31 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ReadLimits", "TableFile", "Walk", "file_digest", "find_files", "read_content", "read_file", "read_folder", "walk",
 ]  # fmt: skip
-
-_READERS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), "delimited:read_delimited"),
-        **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "spreadsheet:read_spreadsheet"),
-        **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json_records:read_records"),
-        **dict.fromkeys((".parquet", ".feather", ".arrow"), "parquet:read_columnar"),
-    }
-)
-"""Suffix → module and function; loaded when needed, since some bring large libraries."""
-
-_DOCUMENT_READERS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_page"),
-        **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
-        ".docx": "office:read_docx",
-        ".pptx": "office:read_pptx",
-        ".pdf": "pdf:read_pdf",
-    }
-)
-"""The same for files that are read with their text."""
-
-_DIVIDED = frozenset((".csv", ".tsv", ".tab", ".psv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods"))
-"""Suffixes of files whose sheets may hold several tables."""
-
 
 ContentReader = Callable[[TableFile, ReadLimits], ReadContent]
 
@@ -144,13 +118,12 @@ def reader_of(file: TableFile) -> ContentReader:
 
     Raises `UnavailableTableError` where the packages for it are not installed.
     """
-    with_text = file.suffix in _DOCUMENT_READERS
-    module, function = (_DOCUMENT_READERS if with_text else _READERS)[file.suffix].split(":")
+    module, function = file.format.reader.split(":")
     try:
         read = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
     except MissingExtraError as error:
         raise UnavailableTableError(error.message, path=file.relative, hint=error.hint) from error
-    if with_text:
+    if file.format.with_text:
         reader: ContentReader = read
         return reader
     return lambda file, limits: ReadContent(tuple(read(file, limits)))
@@ -162,7 +135,7 @@ def _divided(file: TableFile, grids: list[Grid]) -> tuple[list[str], list[Grid]]
     tables: list[Grid] = []
     for table_id, grid in zip(_ids(file, grids), grids, strict=True):
         begins = next((rows for pattern, rows in reversed(file.splits) if fnmatchcase(table_id, pattern)), None)
-        parts = split_regions(grid, begins) if file.suffix in _DIVIDED else [grid]
+        parts = split_regions(grid, begins) if file.format.divided else [grid]
         ids += [table_id] if len(parts) == 1 else [f"{table_id}#{number}" for number in range(len(parts))]
         tables += parts
     return ids, tables

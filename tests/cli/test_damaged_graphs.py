@@ -19,6 +19,7 @@ from kgtable.building.generations import GraphDirectory
 from kgtable.cli.main import main
 from kgtable.errors import StorageError
 from kgtable.graph.store import WorkingStore, newest
+from kgtable.index.graph_index import GraphIndex
 from kgtable.storage import Lease
 
 PLANETS = "Planet,Radius (km)\nSaturn,58232\nEarth,6371\n"
@@ -64,6 +65,36 @@ def test_a_damaged_file_is_told_in_one_line_or_made_anew(
         assert found.exit_code != 2 or len(found.stderr.strip().splitlines()) == 1, found.stderr
 
 
+@pytest.mark.parametrize("damage", [half, zeros, None])
+def test_a_store_without_its_manifest_is_one_line(
+    whole: Path, tmp_path: Path, damage: Callable[[bytes], bytes] | None
+) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    for path in (*kg.rglob("MANIFEST-*"), *kg.rglob("OPTIONS-*")):
+        data = path.read_bytes()
+        path.unlink()
+        if damage is not None:
+            path.write_bytes(damage(data))
+    for command in (["sparql", COUNT], ["ask", QUESTION], ["export", "-o", str(tmp_path / "x.nq")], ["validate"]):
+        found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
+        assert isinstance(found.exception, SystemExit), (command, found.exception)
+        assert "is damaged" in found.stderr
+        assert "Build the graph again" in found.stderr
+        assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_an_index_cannot_name_a_folder_as_its_embedding(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GraphIndex, "embedding", property(lambda _: f"st:{tmp_path}"))
+    found = CliRunner().invoke(main, ["retrieve", QUESTION, "--kg", str(whole / "kg")])
+    assert found.exit_code == 2
+    assert "cannot name a folder" in found.stderr
+    command = ["build", str(whole / "tables"), "--kg", str(tmp_path / "new"), "--embedding", f"st:{tmp_path}"]
+    assert "cannot name a folder" in CliRunner().invoke(main, command).stderr
+
+
 COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
 
 
@@ -78,7 +109,7 @@ def test_a_damaged_block_is_told_before_it_is_counted_without_end_and_a_build_re
     data[100:300] = bytes(200)
     path.unlink()  # the copy may be a link
     path.write_bytes(data)
-    for command in (["sparql", COUNT], ["ask", QUESTION], ["export", "-o", str(tmp_path / "x.nq")]):
+    for command in (["sparql", COUNT], ["ask", QUESTION], ["export", "-o", str(tmp_path / "x.nq")], ["validate"]):
         found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
         assert found.exit_code == 2
         assert "is damaged" in found.stderr

@@ -282,3 +282,17 @@ def test_columns_are_told_with_what_was_decided_of_them_and_why(kg: str) -> None
     assert [column["role"] for column in listed] == ["Label", "Measure", "Flag"]
     assert listed[1]["units"] == ["KiloM"]
     assert "column_list" not in run("info", "--kg", kg, "--json").stdout
+
+
+def test_a_hostile_file_name_is_on_one_line_and_no_formula(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "\n=1.csv").write_text("\n =A,b\n1,2\n", encoding="utf-8")
+    kg = str(tmp_path / "kg")
+    CliRunner().invoke(main, ["build", str(tmp_path / "tables"), "--kg", kg, "--embedding", "none"])
+    shown = CliRunner().invoke(main, ["info", "--kg", kg]).stdout
+    assert "\ntable =1: " in shown
+    assert not any(line.startswith("=") for line in shown.splitlines())
+    for path in (tmp_path / "kg").glob("*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if cell.strip().startswith("=")]

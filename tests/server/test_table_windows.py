@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.terms import KGT, XSD
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.server.views import table_windows
+from kgtable.server.views import table_list, table_windows
 from kgtable.server.views.table_columns import IndexedColumns, StoredColumns
 from kgtable.server.views.table_facets import facets
 from kgtable.server.views.table_windows import AROUND, LONGEST_TEXT, cell, file, table
+from kgtable.tables.discovery import FORMATS
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.values.lexicon import VARIANTS
 from tests.graph.support import NAMES
@@ -212,3 +214,13 @@ def test_the_mapping_editor_offers_every_role_kind_and_variant() -> None:
         offered = json.loads(script.partition(f"const {name} = ")[2].partition(";")[0])
         assert offered == ["", *map(str, values)]
         assert f"names({name})" in script
+
+
+@pytest.mark.parametrize(
+    ("suffix", "label"),
+    [(".docx", "Word"), (".pptx", "PowerPoint"), (".xls", "Excel"), (".xlsm", "Excel"), (".arrow", "Arrow")],
+)
+def test_the_facet_of_kinds_names_every_format(opened: KnowledgeGraph, suffix: str, label: str) -> None:
+    (record, *_) = opened.catalogue.tables.values()
+    record = replace(record, media_type=FORMATS[suffix].media_type)
+    assert table_list._kinds(record)[0] == label

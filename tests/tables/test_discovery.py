@@ -269,3 +269,12 @@ def test_a_share_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UsageError, match=r"has not answered for 0.2 seconds"):
         find_files([tmp_path])
     answers.set()
+
+
+def test_links_to_devices_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    for name in ("a.json", "kgtable.json", "b.csv"):
+        (tmp_path / name).symlink_to("/dev/zero")
+    found = walk([tmp_path])
+    assert [file.relative for file in found.files] == ["a.csv"]
+    assert "b.csv: not a regular file; it was passed over" in map(str, found.notices)

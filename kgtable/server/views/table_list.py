@@ -21,6 +21,7 @@ from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, clean_text
 from kgtable.server.workers.messages import Head
+from kgtable.tables.discovery import FORMATS
 from kgtable.tables.model import Table
 from kgtable.values.spoken import unit_name, unit_symbol
 
@@ -111,18 +112,7 @@ MOST_CELLS_FOUND = 50_000
 MOST_FACETS = 60
 LONGEST_HIT = 160
 
-_FORMATS = {
-    "text/csv": "CSV",
-    "text/tab-separated-values": "TSV",
-    "text/html": "HTML",
-    "text/markdown": "Markdown",
-    "application/json": "JSON",
-    "application/x-ndjson": "JSON Lines",
-    "application/vnd.apache.parquet": "Parquet",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",
-    "application/vnd.oasis.opendocument.spreadsheet": "OpenDocument",
-    "application/pdf": "PDF",
-}
+_LABELS = {kind.media_type: kind.label for kind in FORMATS.values()}
 
 
 def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
@@ -210,7 +200,7 @@ def _units(record: TableRecord) -> list[str]:
 def _kinds(record: TableRecord) -> list[str]:
     """What its columns hold, and the form of its file."""
     ranges = {iri for fact in record.facts for iri in fact.ranges}
-    kinds = [_FORMATS.get(record.media_type, record.media_type.rpartition("/")[2])]
+    kinds = [_LABELS.get(record.media_type, record.media_type.rpartition("/")[2])]
     kinds += ["Numbers with units"] if _units(record) else ["Numbers"] if QUANTITY in ranges else []
     kinds += ["Dates"] if any(iri.endswith(("#date", "#gYearMonth", "#dateTime")) for iri in ranges) else []
     return kinds

@@ -25,13 +25,11 @@ from typing import IO, Any
 
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnavailableTableError, UnreadableTableError
 from kgtable.resources import PACKAGE
-from kgtable.tables.discovery import TableFile
+from kgtable.tables.discovery import Apart, TableFile
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area, Context, Grid, Notice, ReadContent, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 
-_ALWAYS = frozenset((".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".feather", ".arrow"))
-_LARGE = frozenset((".html", ".htm", ".xhtml", ".json", ".md", ".markdown", ".docx", ".pptx"))
 _HINT = "Get a complete copy, or save it anew as CSV."
 _PIECE = 1 << 20
 _KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTableError, EmptyTableError, NoTableError)}
@@ -39,10 +37,10 @@ _KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTabl
 
 def is_read_apart(file: TableFile, limits: ReadLimits) -> bool:
     """Whether a file is read in another process: packed kinds always, pages and documents that are large."""
-    if file.suffix in _ALWAYS:
+    if file.format.apart is Apart.ALWAYS:
         return True
     try:
-        return file.suffix in _LARGE and file.path.stat().st_size > limits.apart_above
+        return file.format.apart is Apart.LARGE and file.path.stat().st_size > limits.apart_above
     except OSError:
         return False
 

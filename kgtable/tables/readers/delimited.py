@@ -13,7 +13,7 @@ from itertools import islice
 from typing import IO, Any, Protocol
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
-from kgtable.tables.discovery import DELIMITED, TableFile
+from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import (
     ProcessSetting,
     ReadLimits,
@@ -403,7 +403,7 @@ def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]
 
 def _dialect(file: TableFile, text: str) -> TextDialect:
     whole = len(text) <= SAMPLE
-    dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=DELIMITED.get(file.suffix, ","))
+    dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=file.format.delimiter or ",")
     if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
         raise NoTableError("the text has no columns.", path=file.relative, hint="Name it .csv if it is a table.")
     return dialect
