@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
@@ -111,7 +112,7 @@ def _is_bare(text: str, found: _Print, unit: str | None) -> bool:
     named = "|".join(re.escape(word) for word in sorted(filter(None, words), key=len, reverse=True))
     for pattern in (named, _MEASURES.pattern):
         rest = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", " ", rest, flags=re.IGNORECASE) if pattern else rest
-    return not any(sign.isalnum() and not _is_note(sign) for sign in rest)
+    return not any((sign.isalnum() and not _is_note(sign)) or _is_relation(sign) for sign in rest)
 
 
 def says_only(text: str, datum: Datum) -> bool:
@@ -123,6 +124,11 @@ def says_only(text: str, datum: Datum) -> bool:
     """
     found = _print_of(datum._replace(text=text)) if datum.number is not None else None
     return found is not None and _is_bare(text, found, datum.unit)
+
+
+def _is_relation(sign: str) -> bool:
+    """Whether a sign makes a bound or an estimate of the number behind it, such as < and ±."""
+    return unicodedata.category(sign) == "Sm" and sign not in "+−"
 
 
 def _is_note(sign: str) -> bool:

@@ -149,6 +149,9 @@ def spoken_number(
     mantissa = scaled(size, -chosen)
     rounded = _rounded(mantissa, scaled=bool(chosen))
     kept = decimals if decimals is not None and chosen == power else None
+    if decimals is not None and rounded != mantissa and chosen != power:  # a printed number is not rounded
+        chosen, mantissa = power, scaled(size, -power)
+        rounded, kept = mantissa, max(decimals, _decimals(mantissa))
     if kept is not None and kept >= _decimals(mantissa):
         digits = f"{mantissa:,.{kept}f}"
     else:

@@ -275,3 +275,29 @@ def test_tables_of_very_many_columns_are_asked_without_comparing_all_of_them() -
     key = shared_key(left, right)
     assert key is not None
     assert (key.left, key.right) == (left.columns[0].ref, right.columns[0].ref)
+
+
+HOURS = relation(
+    "hours", ("Project", "Client", "Hours"),
+    ("Alder", "Acme", "120"), ("Birch", "Bolt", "300"), ("Cedar", "Acme", "200"), ("Dogwood", "Bolt", "510"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Total hours by client", "Total hours for each client", "What is the sum of hours per client?"],
+)
+def test_a_word_of_grouping_before_a_column_groups_by_it(question: str) -> None:
+    answer = ask(question, HOURS)
+    assert answer.text == "Acme: 320; Bolt: 810"
+    assert answer.best is not None
+    assert answer.best.result.names == ("Client", "sum of Hours")
+
+
+def test_by_a_measure_orders_and_top_is_the_most_also_of_durations() -> None:
+    assert ask("top 2 projects by hours", HOURS).text == "Dogwood; Birch"
+
+
+def test_a_list_of_numbers_keeps_equal_ones() -> None:
+    rents = relation("rents", ("Flat", "Rent (EUR)"), ("A1", "620"), ("A2", "640"), ("A3", "620"))
+    assert ask("What are the rents of A1, A2 and A3?", rents).text == "620; 640; 620"

@@ -220,7 +220,7 @@ async function show(answer) {
     whole.classList.add("proven");
     const cited = citations(reading);
     fill(exact, exactly(reading));
-    fill(body, computed(reading), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
+    fill(body, rowsOf(reading), reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
@@ -314,6 +314,17 @@ function exactly(reading) {
     reading.exact && reading.period ? " · " : null,
     reading.period ? h("span", { id: "period" }, reading.period) : null,
   );
+}
+
+/** The rows of a result as a table, where it has several columns. */
+function rowsOf(reading) {
+  if (!reading.rows || reading.names.length < 2) return null;
+  const more = reading.row_count - reading.rows.length;
+  return h("div", { class: "scroll" },
+    h("table", { class: "results", id: "rows" },
+      h("thead", {}, h("tr", {}, reading.names.map((name) => h("th", { scope: "col", dir: "auto" }, name)))),
+      h("tbody", {}, reading.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { dir: "auto" }, cell?.display ?? "(blank)")))))),
+    more > 0 ? h("p", { class: "quiet" }, `… and ${count(more)} more rows`) : null);
 }
 
 /** How a reading was computed: the program in words, as SPARQL for the editor, and as JSON. */
