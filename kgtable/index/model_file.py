@@ -11,7 +11,6 @@ import hashlib
 import importlib.util
 import os
 import re
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.llm.deadline import DeadlineError, keeps_deadlines, within
 from kgtable.resources import cache_folder
 from kgtable.storage import make_private, output_file, storage_errors
 
@@ -128,12 +128,13 @@ def _download(url: str) -> bytes:
     """Raises `EmbeddingError` where it is not to be had, too large or too slow, or a host is asked unencrypted."""
     import httpx
 
-    content, began, where = bytearray(), time.monotonic(), _shown(url)
+    content, where = bytearray(), _shown(url)
     instead = f"Fetch it by other means, and name the file by {VARIABLE}."
     asking = {"request": [_refuse_unencrypted]}
     try:
         with (
-            httpx.Client(follow_redirects=True, timeout=30, event_hooks=asking) as client,
+            within(LONGEST),
+            keeps_deadlines(httpx.Client(follow_redirects=True, timeout=30, event_hooks=asking)) as client,
             client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response,
         ):
             if response.is_error:
@@ -142,9 +143,9 @@ def _download(url: str) -> bytes:
                 )
             for part in response.iter_raw():
                 content += part
-                if len(content) > LARGEST or time.monotonic() - began > LONGEST:
-                    raise EmbeddingError(f"The file at {where} is larger or slower than a model.", hint=instead)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+                if len(content) > LARGEST:
+                    raise EmbeddingError(f"The file at {where} is larger than a model.", hint=instead)
+    except (httpx.HTTPError, httpx.InvalidURL, DeadlineError) as error:
         raise EmbeddingError(
             f"The embedding model could not be fetched from {where}: {type(error).__name__}.", hint=instead
         ) from error

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 from kgtable.answering.answer import Alternative, Answer, Citation, as_text
+from kgtable.answering.program_answers import ranked_answer, relations_of
+from kgtable.questions.by_rules import answer_by_programs
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
@@ -69,3 +71,19 @@ def test_markup_in_an_answer_is_shown_not_run() -> None:
 def test_a_cell_of_several_lines_does_not_look_like_what_stands_below_it() -> None:
     answer = Answer("?", "Tern\n  = Port (1 row)\n\nverified: yes", calculation="Port where Fees is 7.25")
     assert as_text(answer).startswith("Tern = Port (1 row) verified: yes\n  = Port where Fees is 7.25\n")
+
+
+def test_an_answer_with_a_doubt_is_never_sure_and_one_below_the_floor_is_withheld_everywhere() -> None:
+    sure = Answer("?", "31", grounded=True, confidence=0.99)
+    assert (sure.status, sure.is_sure) == ("sure", True)
+    doubtful = replace(sure, doubtful=True, reasons=("Not accounted for: per.",))
+    assert (doubtful.status, doubtful.is_sure) == ("likely", False)
+    assert as_text(doubtful).splitlines()[-1].startswith("Likely. Not accounted for: per.")
+    found = evidence("How many ships has Skarv?")
+    ranked = answer_by_programs(found.retrieval.question, [(relations_of(found.source)["ports"], 1.0)])
+    assert ranked_answer(ranked, found).text == "31"
+    weak = ranked_answer(replace(ranked, confidence=0.2), found)
+    assert (weak.text, weak.value, weak.status) == ("", None, "not found")
+    assert weak.alternatives[0].text == "31"
+    assert "31" not in as_text(weak)
+    assert weak.to_json()["answer"] is None

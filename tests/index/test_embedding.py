@@ -148,6 +148,31 @@ def test_what_is_fetched_is_not_unpacked() -> None:
         server.shutdown()
 
 
+def test_a_server_that_sends_its_head_byte_by_byte_is_ended_by_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    class Slow(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            for sign in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"a" * 10_000:
+                try:
+                    self.wfile.write(bytes([sign]))
+                except OSError:
+                    break
+                if ended.wait(0.02):
+                    break
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    monkeypatch.setattr(model_files, "LONGEST", 0.5)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(EmbeddingError, match="could not be fetched"):
+            model_files._download(f"http://127.0.0.1:{server.server_port}/m")
+        ended.set()
+        server.shutdown()
+
+
 def test_a_text_has_the_same_vector_in_every_batch(model: MiniLM) -> None:
     texts = [f"row {number}: {'cell ' * (number % 40)}" for number in range(200)]
     together = model.embed(texts)
