@@ -245,6 +245,11 @@ class Answer:
         return Status.SURE if confident else Status.LIKELY
 
     @property
+    def sentence(self) -> str:
+        """What the status says to a person; of an answer that is not grounded, that."""
+        return SENTENCES[self.status] if self.grounded or not self.found else UNSUPPORTED
+
+    @property
     def is_sure(self) -> bool:
         """Whether it is verified, or the one reading that fits, with a confidence above the threshold."""
         return self.status in (Status.VERIFIED, Status.SURE)
@@ -257,6 +262,7 @@ class Answer:
             "value": self.value,
             "unit": self.unit,
             "verified": self.verified,
+            "grounded": self.grounded,
             "citations": [citation.to_json() for citation in self.citations],
             "calculation": self.calculation,
             "method": self.method,
@@ -350,10 +356,13 @@ SENTENCES = {
 }
 """What each status says to a person."""
 
+UNSUPPORTED = "Not supported by the cells."
+"""What is said in its place of an answer that is not grounded."""
+
 
 def verdict(answer: Answer) -> str:
     """The status of an answer as a sentence, with its reasons; empty if there is no answer."""
-    return " ".join((SENTENCES[answer.status], *answer.reasons)) if answer.found else ""
+    return " ".join((answer.sentence, *answer.reasons)) if answer.found else ""
 
 
 def chart_of_rows(names: Sequence[str], rows: ResultRows, title: str) -> Chart | None:

@@ -42,7 +42,8 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     """An answer in words: value, status with its reasons, calculation, cited cells, other readings."""
     if answer["answer"] is None:
         return "\n".join(["No answer was found.", *map(one_line, answer["reasons"])])
-    lines = [one_line(answer["display"]), f"status: {answer['status']}"]
+    status = answer["status"] if answer["grounded"] else f"{answer['status']}, but not supported by the cells"
+    lines = [one_line(answer["display"]), f"status: {status}"]
     lines += [f"the model remarks: {one_line(answer['remark'])}"] if answer["remark"] else []
     lines += [f"= {one_line(answer['calculation'])}"] if answer["calculation"] else []
     lines += [_citation_line(cited) for cited in answer["citations"][:MOST_SHOWN]]

@@ -159,8 +159,8 @@ SCHEMAS: dict[str, Any] = {
         citations=_CITATIONS,
     ),
     "Answer": _object(
-        "question answer? value? unit? verified! reasons* display? exact? period? words? weak! unit_label? "
-        "calculation? sparql? cells_read# method model?",
+        "question answer? value? unit? verified! grounded! reasons* display? exact? period? words? sentence remark? "
+        "unit_label? calculation? sparql? cells_read# method model?",
         status={"enum": list(STATUSES)},
         confidence=_CONFIDENCE,
         chart=_CHART,

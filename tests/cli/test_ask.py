@@ -29,7 +29,6 @@ GOOD: dict[str, Any] = {
     "answer": "58,232 km",
     "alternatives": [],
 }
-SMALLER = {"op": "subtract", "left": {"cell": "T1.r3.c1"}, "right": {"cell": "T1.r2.c1"}}
 STEPS = {"labels": {"labels": ["Saturn", "radius"]}, "tables": {"tables": [1]}}
 
 
@@ -83,7 +82,7 @@ def test_the_answer_stands_above_its_evidence(kg: str) -> None:
     assert lines[3].split() == ["file", "cell", "row", "column", "text", "unit"]
     assert lines[4].split()[:2] == ["planets.csv", "B4"]
     assert "58,232" in lines[4]
-    assert any(line.startswith("grounded: ") for line in lines)
+    assert any(line.startswith("Confident in this reading.") for line in lines)
 
 
 def test_a_question_may_come_from_standard_input(kg: str) -> None:
@@ -166,15 +165,13 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
         ({"citations": []}, "no cell is cited"),
         ({"answer": "58,233 km"}, "58,233 km is in no cited cell: the result is 58,232 kilometre."),
         ({"answer": "58,232 kg"}, "58,232 kg is in no cited cell"),
-        ({"program": SMALLER, "answer": "13,000 km"}, "the result is -13260 kilometre"),
-        ({"program": {"op": "exec", "code": "exit()"}, "answer": "1"}, "There is no operator 'exec'"),
         ({"citations": ["T1.r2.c1"], "answer": "42"}, "42 is in no cited cell"),
     ],
 )
-def test_what_the_cells_do_not_bear_out_is_shown_as_not_verified(kg: str, reply: dict[str, Any], reason: str) -> None:
+def test_what_the_cells_do_not_support_is_shown_as_such(kg: str, reply: dict[str, Any], reason: str) -> None:
     with ScriptedServer(answered_by(GOOD | reply)) as server:
         shown = ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=0).stdout
-    verdict = next(line for line in shown.splitlines() if line.startswith("not verified: "))
+    verdict = next(line for line in shown.splitlines() if line.startswith("Not supported by the cells. "))
     assert reason in verdict
 
 

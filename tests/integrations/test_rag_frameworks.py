@@ -71,7 +71,7 @@ def test_llamaindex_retrieves_nodes_and_answers_with_sources(samples_graph: kgta
     response = engine.query(QUESTION)
     assert str(response) == "Norrvik"
     assert response.metadata is not None
-    assert response.metadata["answer"]["status"] == "grounded"
+    assert response.metadata["answer"]["status"] == "sure"
     assert [source.node.get_content() for source in response.source_nodes] == ["Norrvik", "198.75", "61", "13.25"]
     assert response.source_nodes[1].metadata["reference"] == "E3"
     assert len({source.node.node_id for source in response.source_nodes}) == 4

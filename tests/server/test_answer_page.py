@@ -50,7 +50,7 @@ def test_a_number_is_said_as_people_say_it_with_its_exact_value_and_period(brows
     browser.wait(lambda: said(browser) == "€812.4 million")
     assert browser.find("#exact").text == "812,400,000 euros"
     assert browser.find("#period").text == "2024"
-    assert browser.find("#answer .badge").get_attribute("data-status") == "grounded"
+    assert browser.find("#answer .badge").get_attribute("data-status") == "sure"
     assert "without a language model" in browser.find("#answer").text
     browser.find('[data-table="halden-segments"] .lit')
     lit = {cell.get_attribute("data-cell"): cell.text for cell in browser.all(".lit")}
@@ -124,7 +124,7 @@ def test_an_ambiguous_answer_offers_its_readings_as_buttons(browser: Browser) ->
     ask(browser, AMBIGUOUS, "$371.8 million")
     assert browser.find("#exact").text == "371,800,000 US dollars"
     assert browser.find("#period").text == "year to 30 Sep 2023"
-    assert browser.find("#answer .badge").get_attribute("data-status") == "ambiguous"
+    assert browser.find("#answer .badge").get_attribute("data-status") == "several"
     reasons = browser.find("#answer .reasons").text
     assert reasons
     assert "halden-segments" not in reasons  # tables are named by their titles
@@ -149,7 +149,7 @@ def test_an_ambiguous_answer_offers_its_readings_as_buttons(browser: Browser) ->
 
 def test_weak_evidence_leads_with_no_answer_and_the_nearest_tables(browser: Browser) -> None:
     ask(browser, UNKNOWN, "I found no answer; the nearest tables are:")
-    assert browser.find("#answer .badge").text == "No answer"
+    assert browser.find("#answer .badge").text == "Not found"
     assert browser.all("#nearest .table-cards a")
     assert not browser.all("#tables .card")
     choice = browser.find(".choice")

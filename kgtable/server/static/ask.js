@@ -272,7 +272,7 @@ function said(answer) {
 }
 
 function badge(answer) {
-  const [kind, words] = STATUS[answer.status];
+  const [kind, words] = answer.answer && !answer.grounded ? ["warn", "Not supported by cells"] : STATUS[answer.status];
   return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.status, title: answer.sentence }, words);
 }
 

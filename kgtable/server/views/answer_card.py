@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from kgtable.answering.answer import SENTENCES, Alternative, Answer, Citation
+from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.charts import Chart, svg_of
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.program_answers import RULES, cited_style
@@ -46,7 +46,7 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
     triples = () if found is None else found.triples[:SHOWN_TRIPLES]
     return {
         "offline": answer.model == RULES,
-        "sentence": SENTENCES[answer.status],
+        "sentence": answer.sentence,
         **_reading(answer, graph),
         "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
         "chart": drawn(answer.plot()),
