@@ -94,6 +94,7 @@ def test_json_is_one_object_of_the_fields_agreed_on(kg: str) -> None:
     assert list(found) == [
         "question", "answer", "value", "unit", "verified", "citations", "calculation", "method", "model",
         "usage", "timings_ms", "display", "status", "confidence", "reasons", "program", "alternatives",
+        "grounded", "remark",
     ]  # fmt: skip
     assert (found["answer"], found["value"], found["unit"], found["display"]) == (
         "58,232",
@@ -108,7 +109,7 @@ def test_a_model_is_asked_and_its_prompt_shown(kg: str) -> None:
     with ScriptedServer(answered_by(GOOD)) as server:
         result = ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", "--show", "prompt")
     assert result.stdout.startswith("58,232 km\n")
-    assert "verified: " in result.stdout
+    assert "Verified: two independent readings agree." in result.stdout
     assert "(tiny)" in result.stdout
     assert "used: 3 requests, " in result.stdout
     assert "=== CONTEXT START ===" in result.stdout
