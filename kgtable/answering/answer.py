@@ -21,7 +21,7 @@ from kgtable.programs.syntax import program_to_json
 from kgtable.questions.ranker_weights import SURE_FROM
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import ENGLISH, NumberStyle
+from kgtable.values.spoken import ENGLISH, NumberMarks
 from kgtable.values.text import harmless_text, single_line
 
 
@@ -110,7 +110,7 @@ class ComputedCell:
     display: str = ""
 
     @classmethod
-    def of(cls, datum: Datum | None, style: NumberStyle = ENGLISH) -> ComputedCell | None:
+    def of(cls, datum: Datum | None, style: NumberMarks = ENGLISH) -> ComputedCell | None:
         """The cell of a value; None for a missing one."""
         if datum is None:
             return None

@@ -51,7 +51,7 @@ from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import LONG, is_plain, long_relation, relation_of
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.questions.relation_index import index_of
-from kgtable.values.spoken import NumberStyle
+from kgtable.values.spoken import NumberMarks
 from kgtable.values.unit_phrases import parse_unit_phrase
 
 RULES = "rules, no language model"
@@ -221,7 +221,7 @@ def reading_of(
     )
 
 
-def cited_style(citations: Sequence[Citation]) -> NumberStyle:
+def cited_style(citations: Sequence[Citation]) -> NumberMarks:
     """The number style of the cells that a result rests on."""
     return style_of(quantity(c.value, c.unit, c.scale, c.text) for c in citations if c.value is not None)
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.scalars import Datum
-from kgtable.values.spoken import ENGLISH, JOINT, NumberStyle, spoken_number, unit_name, unit_symbol
+from kgtable.values.spoken import ENGLISH, JOINT, NumberMarks, spoken_number, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, SCALE_POWERS, units
 
 _DIGITS = re.compile(r"\d(?:[.,'’٬٫\s]?\d)*|[.,]\d+")
@@ -39,7 +39,7 @@ class _Print(NamedTuple):
     group: str
 
 
-def display(datum: Datum, style: NumberStyle = ENGLISH) -> str:
+def display(datum: Datum, style: NumberMarks = ENGLISH) -> str:
     """A value as it is shown: a number with scale and unit, at most with the decimals of its cell.
 
     A printed text that says more than the number, its unit and its scale is shown as it is.
@@ -65,22 +65,22 @@ def display(datum: Datum, style: NumberStyle = ENGLISH) -> str:
     return spoken_number(number, datum.unit, power=power, decimals=decimals, style=style).replace(JOINT, " ")
 
 
-def style_of(data: Iterable[Datum]) -> NumberStyle:
+def style_of(data: Iterable[Datum]) -> NumberMarks:
     """The marks of decimals and thousands that printed numbers use; those of English where none shows any.
 
     >>> from decimal import Decimal
     >>> from kgtable.programs.scalars import quantity
     >>> style_of([quantity(Decimal("21450.5"), text="21.450,50")])
-    NumberStyle(decimal=',', group='.')
+    NumberMarks(decimal=',', group='.')
     """
     group = ""
     for datum, _ in zip(data, range(_MOST_COMPARED), strict=False):
         found = _print_of(datum) if datum.text and datum.number is not None else None
         if found is not None and found.decimal:
             grouped = found.group or group or _OTHER_MARK.get(found.decimal, ",")
-            return NumberStyle(found.decimal, grouped if grouped != found.decimal else _OTHER_MARK[found.decimal])
+            return NumberMarks(found.decimal, grouped if grouped != found.decimal else _OTHER_MARK[found.decimal])
         group = group or (found.group if found is not None else "")
-    return NumberStyle(_OTHER_MARK.get(group, ","), group) if group else ENGLISH
+    return NumberMarks(_OTHER_MARK.get(group, ","), group) if group else ENGLISH
 
 
 def _print_of(datum: Datum) -> _Print | None:
@@ -157,10 +157,7 @@ def _json_said(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-Row = tuple[Datum | None, ...]
-
-
-def text_of_rows(rows: Iterable[Row], shown: Callable[[Datum], str] = value_text) -> str:
+def text_of_rows(rows: Iterable[tuple[Datum | None, ...]], shown: Callable[[Datum], str] = value_text) -> str:
     """Rows as one text: a list of values, or of ``name: values`` where a row has several.
 
     Each row with a number is kept; a row of texts alone is listed once.

@@ -301,7 +301,8 @@ class Selections(Grammar):
 
         A measure after "by" orders rows, and a word within the name of a column, as in "price per kg", says nothing.
         """
-        if key.measure:
+        values = Question._all(c.mask for chosen in self.sets for c in chosen.conditions)
+        if key.measure or self.source.link(key).mask & values:
             return False
         if "order" not in self.cues and self._is_ordered_by(key):
             return True

@@ -91,7 +91,9 @@ def make_solver(method: str, retrievers: Retrievers, source: TableSource, settin
         return None
     system = SYSTEMS[name]()
     for setting in _ANSWER_SETTINGS:
-        if setting not in system.OBEYED and getattr(settings, setting) != getattr(DEFAULTS, setting):
+        if setting not in getattr(system, "OBEYED", _ANSWER_SETTINGS) and getattr(settings, setting) != getattr(
+            DEFAULTS, setting
+        ):
             raise ConfigError(
                 f"The method {name} has prompts of its own: it has no setting {setting}.",
                 hint=f"Leave {setting} at its default, or see `kgtable retrieve --help` for the options of {name}.",

@@ -14,7 +14,7 @@ JOINT: Final = "\N{NO-BREAK SPACE}"
 """Between a number and what belongs to it."""
 
 
-class NumberStyle(NamedTuple):
+class NumberMarks(NamedTuple):
     """The marks of a number style: before the decimals, and between groups of thousands."""
 
     decimal: str
@@ -23,13 +23,13 @@ class NumberStyle(NamedTuple):
     def digits(self, english: str) -> str:
         """Digits with English marks in this style.
 
-        >>> NumberStyle(",", ".").digits("8,200.00")
+        >>> NumberMarks(",", ".").digits("8,200.00")
         '8.200,00'
         """
         return english.translate({ord(","): self.group, ord("."): self.decimal})
 
 
-ENGLISH: Final = NumberStyle(".", ",")
+ENGLISH: Final = NumberMarks(".", ",")
 
 _UNNAMED = frozenset({"", "UNITLESS", "NUM"})
 _SIGNS = {
@@ -118,7 +118,7 @@ def spoken_number(
     *,
     power: int = 0,
     decimals: int | None = None,
-    style: NumberStyle = ENGLISH,
+    style: NumberMarks = ENGLISH,
 ) -> str:
     """A number with unit and scale as one says it.
 
@@ -177,7 +177,7 @@ def _with_unit(digits: str, unit: str | None, *, negative: bool, one: bool) -> s
     return f"{sign}{digits}{JOINT}{unit_name(unit) if one and unit in _SPOKEN_IN_FULL else symbol}"
 
 
-def exact_number(value: Decimal, unit: str | None = None, style: NumberStyle = ENGLISH) -> str:
+def exact_number(value: Decimal, unit: str | None = None, style: NumberMarks = ENGLISH) -> str:
     """The whole number with the unit's full name.
 
     >>> exact_number(Decimal("198000000"), "CCY_USD"), exact_number(Decimal(1), "KiloM")

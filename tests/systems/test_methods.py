@@ -79,7 +79,7 @@ def test_a_system_retrieves_and_answers(tmp_path: Path, monkeypatch: pytest.Monk
 
     system = ModuleType("echo_system")
     system.METHODS = {"echo": Method(make, EchoOptions)}  # type: ignore[attr-defined]
-    system.SOLVERS = {"echo": lambda made, source, options: EchoSolver(options)}  # type: ignore[attr-defined]
+    system.SOLVERS = {"echo": lambda made, source, options, settings: EchoSolver(options)}  # type: ignore[attr-defined]
     monkeypatch.setattr(methods, "SYSTEMS", {**methods.SYSTEMS, "echo": lambda: system})
     (tmp_path / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\nEuropa,Jupiter\n", encoding="utf-8")
     (tmp_path / "rivers.csv").write_text("River,Country\nGlomma,Norway\n", encoding="utf-8")
