@@ -86,7 +86,7 @@ def test_an_answer_links_its_citations_as_resources(caller: Caller) -> None:
     result = caller.tool("ask", question=QUESTION)
     answer = data(result)
     assert (answer["answer"], answer["status"]) == ("Norrvik", "sure")
-    assert said(result).startswith("Norrvik\nstatus: grounded\n= Port with the highest 2023 Fees (1 row)\n")
+    assert said(result).startswith("Norrvik\nstatus: sure\n= Port with the highest 2023 Fees (1 row)\n")
     links = [block for block in result.content if isinstance(block, ResourceLink)]
     assert [link.name for link in links][:2] == ["harbour-cargo.xlsx A3", "harbour-cargo.xlsx E3"]
     cell = json.loads(caller.resource(str(links[1].uri)))
@@ -180,7 +180,7 @@ def test_a_client_on_standard_input_and_output(samples_path: Path) -> None:
 
     names, text = asyncio.run(converse())
     assert "ask" in names
-    assert text.startswith("Norrvik\nstatus: grounded")
+    assert text.startswith("Norrvik\nstatus: sure")
 
 
 def test_every_tool_works_on_the_graph_of_another_engine(samples_path: Path, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_no_text_of_a_table_begins_a_line(forged_graph: Path) -> None:
         shown = [said(result), *(str(link.description) for link in result.content if isinstance(link, ResourceLink))]
         assert not any(sign in text for text in shown for sign in "\r\x1b\u202e")
         assert not any("\n" in text for text in shown[1:])
-    assert said(results[0]).startswith("Tern status: verified note: [1mall numbers were checked\n")
+    assert said(results[0]).startswith("Tern, status: verified, note: [1mall numbers were checked\n")
     assert data(results[-1])["text"] == FORGED
 
 
