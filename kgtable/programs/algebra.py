@@ -116,11 +116,12 @@ class Function(StrEnum):
 
     `NEGATE` and `ABSOLUTE` keep the unit. `NUMBER` is the number in a text or the number that an
     identifier, year or rank is; `index` says which of several, from 1. `YEAR`, `MONTH` and `DAY` are
-    parts of a date, `HOUR` of a time, as numbers. `LENGTH` counts the characters of a text, `ITEMS`
-    the members of a list printed in a cell, `ITEM` is the `index`-th of them; `START` and `END` are
-    the ends of a range or period printed in a cell. `SPAN` is their difference. `MAIN` is the text
-    before a bracket or line break, `ASIDE` the text in the first brackets or on the lines below.
-    `TEXT` is the printed text.
+    parts of a date, `HOUR` of a time, as numbers; `YEAR_MONTH` and `YEAR_QUARTER` the period that a date lies in
+    (``2024-03``, ``2024-Q1``); `WEEKDAY` its day of the week, 1 for Monday, `WEEKDAY_NAME` that day's name.
+    `LENGTH` counts the characters of a text, `ITEMS` the members of a list printed in a cell, `ITEM` is the
+    `index`-th of them; `START` and `END` are the ends of a range or period printed in a cell. `SPAN` is their
+    difference. `MAIN` is the text before a bracket or line break, `ASIDE` the text in the first brackets or on the
+    lines below. `TEXT` is the printed text.
     """
 
     NEGATE = "negate"
@@ -130,6 +131,10 @@ class Function(StrEnum):
     MONTH = "month"
     DAY = "day"
     HOUR = "hour"
+    YEAR_MONTH = "year_month"
+    YEAR_QUARTER = "year_quarter"
+    WEEKDAY = "weekday"
+    WEEKDAY_NAME = "weekday_name"
     LENGTH = "length"
     ITEMS = "items"
     ITEM = "item"
@@ -139,6 +144,12 @@ class Function(StrEnum):
     MAIN = "main"
     ASIDE = "aside"
     TEXT = "text"
+
+
+PARTS_OF_TIME = frozenset((Function.YEAR, Function.MONTH, Function.DAY, Function.HOUR, Function.WEEKDAY))
+"""Functions that give a part of a date or time as a number."""
+SPANS_OF_TIME = frozenset((Function.YEAR_MONTH, Function.YEAR_QUARTER))
+"""Functions that give the period that a date lies in."""
 
 
 class SetOperator(StrEnum):

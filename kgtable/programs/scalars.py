@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
-from kgtable.programs.algebra import Function, Operator, Relator, ValueKind
+from kgtable.programs.algebra import PARTS_OF_TIME, SPANS_OF_TIME, Function, Operator, Relator, ValueKind
 from kgtable.programs.dimensions import (
     COUNTS,
     LARGEST_EXPONENT,
@@ -350,6 +350,8 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
 
     >>> apply(Function.YEAR, Datum(ValueKind.DATE, time_span("2024-03-05"))).value
     Decimal('2024')
+    >>> text_of(apply(Function.YEAR_QUARTER, Datum(ValueKind.DATE, time_span("2024-03-05"))))
+    '2024-Q1'
     """
     if function in (Function.NEGATE, Function.ABSOLUTE):
         number = operand.number
@@ -365,7 +367,7 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
             return quantity(operand.value.year)
         number = number_in(text_of(operand), index)
         return None if number is None else quantity(number)
-    if function in (Function.YEAR, Function.MONTH, Function.DAY, Function.HOUR):
+    if function in PARTS_OF_TIME or function in SPANS_OF_TIME or function is Function.WEEKDAY_NAME:
         return _part_of_time(function, operand)
     if function is Function.LENGTH:
         return quantity(len(" ".join(text_of(operand).split())), "NUM")
@@ -627,10 +629,29 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     if span.start[0] == "-":
         places = {Function.MONTH: span.start[2:4], Function.DAY: span.start[5:]}
         return quantity(int(places[function])) if function in places else None
-    length = {Function.YEAR: 4, Function.MONTH: 7, Function.DAY: 10}[function]
+    length = {Function.YEAR: 4, Function.MONTH: 7, Function.YEAR_MONTH: 7}.get(function, 10)
+    if function is Function.YEAR_QUARTER:
+        return _quarter_of(span)
     if span.start[0] == "T" or span.start[:length] != span.end[:length]:
         return None
+    if function is Function.YEAR_MONTH:
+        month = time_span(span.start[:7])
+        return None if month is None else time_datum(month)
+    if function in (Function.WEEKDAY, Function.WEEKDAY_NAME):
+        day = datetime.date.fromisoformat(span.start[:10]).weekday()
+        return quantity(day + 1) if function is Function.WEEKDAY else Datum(ValueKind.TEXT, _DAYS[day])
     return quantity(int(span.start[:length].rpartition("-")[2]))
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _quarter_of(span: TimeSpan) -> Datum | None:
+    if span.start[0] == "T" or span.start[:4] != span.end[:4]:
+        return None
+    first, last = ((int(text[5:7]) + 2) // 3 for text in (span.start, span.end))
+    quarter = time_span(f"{span.start[:4]}-Q{first}") if first == last else None
+    return None if quarter is None else time_datum(quarter)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -16,6 +16,8 @@ from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramError, ProgramTypeError, UnitMismatchError, UnknownColumnError, UnknownTableError
 from kgtable.programs.algebra import (
+    PARTS_OF_TIME,
+    SPANS_OF_TIME,
     Aggregate,
     AggregateFunction,
     And,
@@ -448,9 +450,11 @@ class _Checker:
             return Type(ValueKind.QUANTITY, operand.units or frozenset({None}), name=operand.name)
         if function in (Function.LENGTH, Function.ITEMS):
             return Type(ValueKind.QUANTITY, frozenset({"NUM"}))
-        if function in (Function.YEAR, Function.MONTH, Function.DAY, Function.HOUR):
+        if function in PARTS_OF_TIME:
             return Type(ValueKind.QUANTITY, frozenset({None}))
-        if function is Function.TEXT:
+        if function in SPANS_OF_TIME:
+            return Type(ValueKind.PERIOD)
+        if function in (Function.TEXT, Function.WEEKDAY_NAME):
             return Type(ValueKind.TEXT)
         return Type(None)
 

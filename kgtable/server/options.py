@@ -24,7 +24,7 @@ LIST_FACETS = ("unit", "kind", "folder")
 """What the list of tables can be filtered by."""
 
 
-COSTLY = frozenset(("ask", "chart", "file", "retrieve", "sql"))
+COSTLY = frozenset(("ask", "chart", "file", "retrieve", "search", "sql"))
 """Operations that may take long. They leave one process to the others, and pages of other sites cannot start them."""
 QUERIES = frozenset(("chart", "sql"))
 """Operations with a query by the client: parsing, planning and running it have the time of a query each."""
