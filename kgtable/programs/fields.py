@@ -14,8 +14,9 @@ True
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, urlencode
@@ -57,8 +58,10 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
+from kgtable.programs.display import display
+from kgtable.programs.realize import realize
 from kgtable.programs.relation import Relation, RelationColumn
-from kgtable.programs.scalars import Datum, normal, text_of
+from kgtable.programs.scalars import Datum, TimeSpan, normal, text_of, time_span
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.types import TIMES, check, names_of
 from kgtable.tables.model import MeasureKind, Role
@@ -322,6 +325,38 @@ class Fields:
         return ColumnRef(self.names[-1] if column == VALUE else self.names[self.by.index(column)])
 
 
+_WORDS = {
+    How.VALUE: "value", How.SUM: "sum", How.MEAN: "average", How.MEDIAN: "median", How.MIN: "lowest",
+    How.MAX: "highest", How.COUNT: "number", How.DISTINCT: "number of different", How.SHARE: "share", How.LIST: "list",
+}  # fmt: skip
+
+
+def told_of(asked: Fields) -> dict[str, str]:
+    """The fields that are set, in words, by the names that people know them by.
+
+    >>> told_of(Fields(("orders",), FieldColumn("Amount"), How.SUM, (FieldColumn("Day", bucket=Bucket.YEAR),), first=3))
+    {'Measure': 'Amount', 'How': 'sum', 'By': 'year of Day', 'First': '3'}
+    """
+    order = asked.order
+    shown = ["the value" if column == VALUE else column.title for column in asked.ask]
+    found = {
+        "Measure": asked.measure.title if asked.measure else "" if asked.how is How.LIST else "rows",
+        "How": _WORDS[asked.how],
+        "By": ", ".join(key.title for key in asked.by),
+        "Where": " and ".join(realize(Program(condition.expression)) for condition in asked.where),
+        "Shown": ", ".join(shown),
+        "Order": "" if order is None else
+        f"{'value' if order.by == VALUE else order.by.title}, {'highest' if order.descending else 'lowest'} first",
+        "First": "" if asked.first is None else f"{asked.first:,}" + (f" after {asked.skip:,}" if asked.skip else ""),
+        "Having": "" if asked.having is None else
+        realize(Program(Compare(asked.having.relator, ColumnRef("value"), asked.having.value))),
+        "Joined": "" if asked.join is None else f"{asked.join.table} by {asked.join.left.title}",
+        "Rows": "" if asked.choice is RowChoice.MEMBERS else "totals alone" if asked.choice is RowChoice.TOTALS else
+        "totals included",
+    }  # fmt: skip
+    return {name: words for name, words in found.items() if words}
+
+
 # Programs read as fields
 
 
@@ -556,16 +591,17 @@ def fields_to_json(asked: Fields) -> dict[str, Any]:
     for name in _FIELDS:
         value = getattr(asked, name)
         if value not in (None, (), False, 0, RowChoice.MEMBERS) and name not in found:
-            found[name] = _plain(value)
+            found[name] = plain_data(value)
     return found
 
 
 _FIELDS = ("measure", "by", "where", "ask", "order", "first", "skip", "ties", "distinct", "having", "join", "choice")
 
 
-def _plain(part: Any) -> Any:
+def plain_data(part: Any) -> Any:
+    """A part of fields as plain data."""
     if isinstance(part, tuple):
-        return [_plain(item) for item in part]
+        return [plain_data(item) for item in part]
     if isinstance(part, FieldColumn):
         more = {"table": part.table} if part.table else {}
         more |= {"bucket": part.bucket.value} if part.bucket else {}
@@ -576,7 +612,7 @@ def _plain(part: Any) -> Any:
     if isinstance(part, FieldCondition | FieldOrder | Having | FieldJoin):
         default = {"relator": Relator.EQUAL, "negated": False, "values": (), "descending": False, "similarity": 0}
         named = ((field.name, getattr(part, field.name)) for field in fields(part))
-        return {name: _plain(value) for name, value in named if default.get(name, part) != value}
+        return {name: plain_data(value) for name, value in named if default.get(name, part) != value}
     return part.value if isinstance(part, StrEnum) else part
 
 
@@ -615,7 +651,8 @@ def fields_in(address: str | Mapping[str, str]) -> Fields:
         address, text = dict(pairs), address
         if len(text) > LONGEST_ADDRESS or len(address) < len(pairs):
             raise ProgramSyntaxError("The address is too long, or names a field twice.")
-    return parse_fields({name: _decoded(text, name) if _is_json(text) else text for name, text in address.items()})
+    given = {name: _decoded(text, name) if _is_json(text) else text for name, text in address.items() if text}
+    return parse_fields(given)
 
 
 def _is_json(text: str) -> bool:
@@ -632,6 +669,8 @@ def _decoded(text: str, path: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
+        if text[:1].isdecimal() or text[:1] == "-":
+            return text  # the id of a table may begin with a year
         raise ProgramSyntaxError(f"{text[:40]!r} is not JSON.", path=path) from None
 
 
@@ -747,13 +786,13 @@ def offered(relations: Mapping[str, Relation], asked: Fields) -> tuple[OfferedCo
     check(replace(asked, by=(), where=(), ask=(), order=None, having=None, measure=None, how=How.COUNT,
                   ties=False).program(), relations)  # fmt: skip
     return tuple(
-        _offered(relations, column, FieldColumn(_name_in(relations[id], column), id if asked.join else ""), asked)
+        _offered(relations, column, FieldColumn(name_in(relations[id], column), id if asked.join else ""), asked)
         for id in ids
         for column in relations[id].columns
     )
 
 
-def _name_in(relation: Relation, column: RelationColumn) -> str | int:
+def name_in(relation: Relation, column: RelationColumn) -> str | int:
     """The header of a column, or its index where the header does not lead to it."""
     try:
         named = bool(column.header) and column.header[0] != "@" and relation.resolve(column.header) == column.index
@@ -798,22 +837,48 @@ def _adds_times(relations: Mapping[str, Relation], column: RelationColumn, name:
     relation = relations[name.table or asked.tables[0]]
     if column.meaning.kind is not MeasureKind.LEVEL or relation.observed_at is None:
         return False
-    time = _name_in(relation, relation.columns[relation.observed_at])
+    time = name_in(relation, relation.columns[relation.observed_at])
     return not any(key.bucket is None and key.name == time for key in asked.by)
 
 
-def values_of(relation: Relation, column: FieldColumn, most: int) -> Iterator[tuple[Datum, int]]:
-    """The values of a column with the number of rows that have each, the most frequent first, at most so many.
+MOST_SEARCHED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedValue:
+    """A value of a column as a condition names it, as people read it, and the number of rows that have it."""
+
+    value: Constant
+    text: str
+    rows: int
+
+
+def values_of(relation: Relation, column: FieldColumn, most: int, find: str = "") -> list[OfferedValue]:
+    """The values of a column that hold a text, the most frequent first, at most so many of the most frequent 20,000.
 
     Raises `UnknownColumnError`.
     """
     data = relation.data(relation.resolve(column.name))
     codes = data.codes[relation.select(RowChoice.MEMBERS)]
     counts = np.bincount(codes[codes >= 0], minlength=1)
-    listed = np.argsort(-counts, kind="stable")[: 4 * most]  # cells that print one value differently are told once
-    found: dict[str, tuple[Datum, int]] = {}
+    listed = np.argsort(-counts, kind="stable")[: MOST_SEARCHED if find else 4 * most]
+    found: dict[str, OfferedValue] = {}  # cells that print one value differently are told once
     for code in listed[counts[listed] > 0].tolist():
-        value = data.values[code]
-        known = found.get(normal(text_of(value)), (value, 0))
-        found[normal(text_of(value))] = known[0], known[1] + int(counts[code])
-    yield from sorted(found.values(), key=lambda pair: -pair[1])[:most]
+        text = display(data.values[code])
+        if normal(find) in normal(text):
+            known = found.get(normal(text)) or OfferedValue(_constant(data.values[code]), text, 0)
+            found[normal(text)] = replace(known, rows=known.rows + int(counts[code]))
+    return sorted(found.values(), key=lambda one: -one.rows)[:most]
+
+
+def _constant(datum: Datum) -> Constant:
+    """The literal that a value equals."""
+    value = datum.value
+    if isinstance(value, Decimal):
+        measured = datum.kind is ValueKind.QUANTITY
+        return Constant(value, datum.kind, datum.unit if measured else None, "ONE" if measured else None)
+    if isinstance(value, bool):
+        return Constant(value, ValueKind.TRUTH)
+    if isinstance(value, TimeSpan) and time_span(value.lexical) is not None:
+        return Constant(value.lexical, datum.kind)
+    return Constant(text_of(datum))

@@ -238,4 +238,11 @@ def test_headers_that_do_not_lead_to_their_column_are_named_by_index(relation: M
 
 def test_the_values_of_a_column_are_counted(relations: Mapping[str, Relation]) -> None:
     found = values_of(relations["orders"], FieldColumn("Customer"), 2)
-    assert [(str(value.value), rows) for value, rows in found] == [("Hansen", 2), ("Okafor", 3)][::-1]
+    assert [(one.text, one.rows) for one in found] == [("Okafor", 3), ("Hansen", 2)]
+    assert [one.text for one in values_of(relations["orders"], FieldColumn("Customer"), 2, "LIN")] == ["Lind"]
+    for name in ("Customer", "Ordered on", "Amount (EUR)", "Order No"):
+        for one in values_of(relations["orders"], FieldColumn(name), 9):
+            where = (FieldCondition(FieldColumn(name), (one.value,)),)
+            counted = run(Fields(("orders",), where=where).program(), relations).value
+            assert counted is not None
+            assert counted.value == one.rows
