@@ -64,7 +64,7 @@ from kgtable.programs.relation import Relation, RelationColumn
 from kgtable.programs.scalars import Datum, TimeSpan, normal, text_of, time_span
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.types import TIMES, check, names_of
-from kgtable.tables.model import MeasureKind, Role
+from kgtable.tables.model import Meaning, MeasureKind, Role
 
 MOST_KEYS, MOST_CONDITIONS, MOST_ASKED, MOST_VALUES = 4, 40, 200, 200
 """How many keys, conditions, columns to show, and values of a condition fields may have."""
@@ -761,16 +761,14 @@ class OfferedColumn:
     """A column that fields may name, and what may be made of it.
 
     `hows` are those that it may have as a measure, given the other fields; `groups` and `buckets` say how it may group
-    rows. `distinct` counts its different values and `filled` its cells that are not blank.
+    rows. `distinct` counts its different values; None where they are not read.
     """
 
     column: FieldColumn
     title: str
     kind: ValueKind
-    role: Role
     unit: str | None
-    distinct: int
-    filled: int
+    distinct: int | None
     hows: tuple[How, ...]
     groups: bool
     buckets: tuple[Bucket, ...]
@@ -801,41 +799,68 @@ def name_in(relation: Relation, column: RelationColumn) -> str | int:
     return column.header if named else column.index
 
 
+MOST_TYPED = 100_000
+"""Cells of a table beyond which the columns are offered by what was decided about them, without reading them all."""
+
+
 def _offered(
     relations: Mapping[str, Relation], column: RelationColumn, name: FieldColumn, asked: Fields
 ) -> OfferedColumn:
     relation = relations[name.table or asked.tables[0]]
-    codes = relation.data(column.index).codes[relation.select(asked.choice)]
-    counts = np.bincount(codes[codes >= 0], minlength=1)
-    different, filled = int((counts > 0).sum()), int(counts.sum())
-    repeated = different < filled or column.index == relation.label_column()
-    return OfferedColumn(
-        name, column.name, column.kind, column.role, next(iter(column.units), None), different, filled,
-        tuple(how for how in How if how is not How.LIST and _has_meaning(how, relations, column, name, asked)),
-        bool(filled) and repeated and different <= MOST_GROUPS,
-        tuple(Bucket) if column.kind in TIMES and different > 1 else (),
-    )  # fmt: skip
+    levels = _adds_times(relation, name, asked)
+    if len(relation) * len(relation.columns) > MOST_TYPED:
+        meaning = relation.tables[0].columns[relation.in_table(column.index)].meaning or _UNDECIDED
+        hows = _by_role(meaning, levels)
+        is_time = meaning.role is Role.TIME
+        groups = meaning.role in (Role.CATEGORY, Role.FLAG, Role.LABEL, Role.TIME)
+        kind = ValueKind.PERIOD if is_time else ValueKind.QUANTITY if meaning.role is Role.MEASURE else ValueKind.TEXT
+        different, unit = None, None
+    else:
+        codes = relation.data(column.index).codes[relation.select(asked.choice)]
+        counts = np.bincount(codes[codes >= 0], minlength=1)
+        different, filled = int((counts > 0).sum()), int(counts.sum())
+        repeated = different < filled or column.index == relation.label_column()
+        groups = bool(filled) and repeated and different <= MOST_GROUPS
+        kind, unit = column.kind, next(iter(column.units), None)
+        is_time = kind in TIMES and different > 1
+        hows = tuple(how for how in How if how is not How.LIST and _has_meaning(how, relations, kind, name, asked))
+        hows = tuple(how for how in hows if not levels or how not in (How.SUM, How.SHARE))
+    hows = tuple(how for how in hows if how is not How.VALUE or not asked.by)
+    buckets = tuple(Bucket) if is_time else ()
+    return OfferedColumn(name, column.name, kind, unit, different, hows, groups, buckets)
+
+
+_UNDECIDED = Meaning(Role.TEXT)
+_NAMES = (How.VALUE, How.COUNT, How.DISTINCT)
+_ORDERED = (How.VALUE, How.MIN, How.MAX, How.COUNT, How.DISTINCT)
+
+
+def _by_role(meaning: Meaning, levels: bool) -> tuple[How, ...]:
+    """How a column of this meaning may be told, where its cells are not read."""
+    if meaning.role is not Role.MEASURE:
+        return _ORDERED if meaning.role in (Role.TIME, Role.ORDINAL) else _NAMES
+    unadded = levels or meaning.kind is MeasureKind.RATE
+    return tuple(how for how in How if how is not How.LIST and not (unadded and how in (How.SUM, How.SHARE)))
 
 
 def _has_meaning(
-    how: How, relations: Mapping[str, Relation], column: RelationColumn, name: FieldColumn, asked: Fields
+    how: How, relations: Mapping[str, Relation], kind: ValueKind, name: FieldColumn, asked: Fields
 ) -> bool:
     if how is How.VALUE:
-        return not asked.by
-    if how in (How.SUM, How.SHARE) and _adds_times(relations, column, name, asked):
-        return False
+        return True
     plain = replace(asked, measure=name, how=how, order=None, having=None, ask=(), ties=False, where=())
     try:
         check(plain.program(), relations)
     except ProgramError:
         return False
-    return how not in (How.MIN, How.MAX) or column.kind is not ValueKind.TEXT
+    return how not in (How.MIN, How.MAX) or kind is not ValueKind.TEXT
 
 
-def _adds_times(relations: Mapping[str, Relation], column: RelationColumn, name: FieldColumn, asked: Fields) -> bool:
+def _adds_times(relation: Relation, name: FieldColumn, asked: Fields) -> bool:
     """Whether a sum would add levels, such as balances, of several times: unless groups are of one time each."""
-    relation = relations[name.table or asked.tables[0]]
-    if column.meaning.kind is not MeasureKind.LEVEL or relation.observed_at is None:
+    column = relation.resolve(name.name)
+    meaning = relation.tables[0].columns[relation.in_table(column)].meaning or _UNDECIDED
+    if meaning.kind is not MeasureKind.LEVEL or relation.observed_at is None:
         return False
     time = name_in(relation, relation.columns[relation.observed_at])
     return not any(key.bucket is None and key.name == time for key in asked.by)

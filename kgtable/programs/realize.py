@@ -235,7 +235,7 @@ class _Words:
 
     def _keys(self, keys: tuple[SortKey, ...]) -> str:
         return ", then ".join(
-            f"{self.expression(key.expression)}, {'highest' if key.descending else 'lowest'} first" for key in keys
+            f"{self.expression(key.expression)}{', highest first' if key.descending else ''}" for key in keys
         )
 
     def _outputs(self, outputs: tuple[Named, ...]) -> str:

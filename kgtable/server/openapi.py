@@ -87,7 +87,7 @@ SCHEMAS: dict[str, Any] = {
         "address title problem? sparql? python",
         asked={"type": "object"},
         told=_NAMES,
-        columns=_array(_object("title kind role unit distinct# hows* groups! buckets*", column=_ANY)),
+        columns=_array(_object("title kind unit distinct#? hows* groups! buckets*", column=_ANY)),
         joins=_array(_object("title", join={"type": "object"})),
         program=_PROGRAM,
         result={

@@ -7,6 +7,7 @@ const form = document.querySelector("#fields");
 const output = document.querySelector("#results");
 const VALUE = "@value";
 const MOST_KEYS = 2;
+const MOST_LISTED = 40;
 const NAMES = { value: "Value", sum: "Sum", mean: "Average", median: "Median", min: "Lowest", max: "Highest", count: "Count", distinct: "Different values", share: "Share in %", list: "List of rows" };
 const BUCKETS = { "": "each value", year: "year", quarter: "quarter", month: "month", season: "month of any year", weekday: "weekday" };
 const RELATORS = { "=": "is", "!=": "is not", "<": "is less than", "<=": "is at most", ">": "is more than", ">=": "is at least", contains: "contains" };
@@ -168,7 +169,7 @@ function conditions() {
 
   async function edit(column) {
     if (column === null) return fill(place);
-    const { kind, distinct } = offer(column);
+    const { kind } = offer(column);
     const add = (condition) => change({ where: [...where, { column, ...condition }] }, "where");
     const typed = (text) => (kind === "quantity" ? { value: text.replaceAll(",", ""), type: kind } : ["date", "period"].includes(kind) ? { value: text, type: "period" } : text);
     const relator = h("select", { "aria-label": "Comparison" }, Object.entries(RELATORS).map(([value, words]) => h("option", { value }, words)));
@@ -185,7 +186,7 @@ function conditions() {
       const search = new URLSearchParams({ table: table ?? asked.table ?? asked.tables[0], column: coded(name), find: relator.value === "=" ? text.value.trim() : "" });
       const { values } = await fetchJson(`/api/values?${search}`).catch(() => ({ values: [] }));
       fill(list, values.map(({ value, text, rows }) => h("label", { class: "choice-line" }, h("input", { type: "checkbox", value: JSON.stringify(value) }), h("bdi", {}, text), h("small", {}, count(rows)))),
-        values.length < distinct && !text.value ? h("small", {}, `${count(values.length)} of ${count(distinct)} values: type to find more`) : null);
+        values.length >= MOST_LISTED && !text.value ? h("small", {}, "The most frequent ones: type to find others") : null);
     };
     text.addEventListener("input", later(show));
     text.addEventListener("keydown", (event) => {

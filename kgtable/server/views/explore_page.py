@@ -79,7 +79,6 @@ def _column(offer: OfferedColumn) -> dict[str, Any]:
         "column": plain_data(offer.column),
         "title": offer.title,
         "kind": offer.kind.value,
-        "role": offer.role.value,
         "unit": unit_name(offer.unit, plural=True) or "",
         "distinct": offer.distinct,
         "hows": [how.value for how in offer.hows],
