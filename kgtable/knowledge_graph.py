@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kgtable.ontology.inferred_names import InferredNames
     from kgtable.programs.algebra import Program
     from kgtable.programs.compiled.sql_tables import SchemaCard, SqlDatabase
+    from kgtable.programs.fields import Fields
     from kgtable.retrieval.registry import Retrievers
 
 log = logging.getLogger(__name__)
@@ -459,6 +460,17 @@ class KnowledgeGraph:
         kept = MOST_ROWS if most is None else most
         check_arguments("run", {"engine": engine, "most": kept})
         return self._programs.run(read_given(program), _engine(engine), most=kept)
+
+    def explore(self, fields: Fields | str | MappingOf[str, Any], *, most: int | None = None) -> ProgramRun:
+        """The result of fields: what is measured, how, by what, of which rows.
+
+        `fields` are `kgtable.programs.fields.Fields`, their JSON as text, or what that was decoded to; `most` is how
+        many rows are kept, None for 1,000. Raises as `run` does.
+        """
+        from kgtable.programs.fields import Fields, parse_fields
+
+        asked = fields if isinstance(fields, Fields) else parse_fields(fields)
+        return self.run(asked.program(), most=most)
 
     def compile(self, program: Program | str | MappingOf[str, Any]) -> str:
         """A program as a SPARQL query for the graph's store, which `sparql` runs as it is.

@@ -371,7 +371,7 @@ def chart_of_rows(names: Sequence[str], rows: ResultRows, title: str) -> Chart |
     None if the result has no such columns, or its numbers are in several units.
     """
     columns = zip(names, zip(*rows, strict=True), strict=True)
-    values = {name: [None if cell is None else cell.value for cell in column] for name, column in columns}
+    values = {name: [_drawn(cell) for cell in column] for name, column in columns}
     units = {cell.unit for row in rows for cell in row if cell is not None and isinstance(cell.value, Decimal)}
     return chart_of_columns(values, title, units.pop()) if len(units) == 1 else None
 
@@ -379,6 +379,11 @@ def chart_of_rows(names: Sequence[str], rows: ResultRows, title: str) -> Chart |
 def _rows_json(found: Answer | Alternative) -> dict[str, Any]:
     rows = [[None if cell is None else cell.to_json() for cell in row] for row in found.rows]
     return {"names": list(found.names), "rows": rows, "row_count": found.size}
+
+
+def _drawn(cell: ComputedCell | None) -> Decimal | str | None:
+    """What a chart shows of a value: a truth in words."""
+    return None if cell is None else str(cell) if isinstance(cell.value, bool) else cell.value
 
 
 def rows_text(names: Sequence[str], rows: ResultRows, size: int) -> list[str]:

@@ -63,7 +63,7 @@ MOST_CITATIONS = 60
 MOST_ROWS = 300
 """Rows of a result that an answer holds."""
 
-COUNTED_CELLS = 100_000
+COUNTED_CELLS = 10_000
 """Up to how many cells are counted that a program read."""
 
 _KEPT_CELLS = 2_000_000

@@ -6,7 +6,9 @@
 >>> realize(Program(total))
 'sum of Amount where Status is "paid"'
 >>> realize(Program(total), sizes={paid: 3})
-'sum of Amount where Status is "paid" (3 rows)'
+'sum of Amount where Status is "paid", 3 rows'
+>>> realize(Program(GroupBy(paid, (Named(ColumnRef("Client")),), (Named(Aggregate(AggregateFunction.COUNT)),))))
+'number of rows by Client where Status is "paid"'
 """
 
 from __future__ import annotations
@@ -147,6 +149,7 @@ class _Words:
             if output.name and not isinstance(output.expression, ColumnRef)
         }
         self._naming: set[str] = set()
+        self._said: set[Node] = set()
 
     def node(self, node: Node) -> str:
         return self.rows(node) if isinstance(node, Rows) else self.expression(node)
@@ -156,24 +159,30 @@ class _Words:
     def rows(self, node: Rows) -> str:
         """A relation as a noun phrase: what of it, then which rows."""
         match node:
-            case Project(source, columns, _):
-                return f"{self._outputs(columns)}{self.which(source)}"
-            case GroupBy(source, keys, measures):
-                named = self._outputs((*keys, *measures))
-                per = f" for each {self._outputs(keys)}" if keys else ""
-                return f"{named}{per}{self.which(source)}"
             case SetOperation(operator, left, right):
                 return _SETS[operator].format(self.rows(left), self.rows(right))
-        return f"rows{self.which(node)}"
+            case Project(source, columns, _):
+                shown: tuple[Named, ...] | None = columns
+            case _:
+                source, shown = node, None
+        group = _group_of(source)
+        if group is None:
+            return f"rows{self.which(node)}" if shown is None else f"{self._outputs(shown)}{self.which(source)}"
+        self._said.add(group)
+        keys = [self.expression(key.expression) for key in group.keys]
+        told = [self.expression(one.expression) for one in (group.measures if shown is None else shown)]
+        told = [words for words in told if words not in keys]
+        by = f" by {', '.join(keys)}" if keys and told else ""
+        return f"{', '.join(told) or self._outputs(shown or group.keys)}{by}{self.which(source)}"
 
     def which(self, node: Rows) -> str:
-        """Which rows, as it follows a noun: ``where Status is "paid" (3 rows)``."""
+        """Which rows, as it follows a noun: ``where Status is "paid", 3 rows``."""
         words = self._which(node)
-        size = self._sizes.get(node)
-        counted = size is not None and bool(words) and not words.endswith(")")
-        told = [f"{size} {'row' if size == 1 else 'rows'}"] if counted else []
+        group = _group_of(node)
+        size = self._sizes.get(node if group is None else group.source)
+        told = [f"{size:,} {'row' if size == 1 else 'rows'}"] if size is not None else []
         told += sorted({_CHOICES[table.choice] for table in _read_by(node) if table.choice in _CHOICES})
-        return f"{words} ({', '.join(told)})" if told else words
+        return ", ".join((words, *told))
 
     def _which(self, node: Rows) -> str:
         """Which rows, without their number, which only the outermost rows tell."""
@@ -210,7 +219,8 @@ class _Words:
             case Unnest(source, column, _):
                 return f"{self._which(source)}, by each item of {self.expression(column)}"
             case GroupBy(source, keys, _):
-                return (f" for each {self._outputs(keys)}" if keys else "") + self._which(source)
+                said = node in self._said or not keys
+                return ("" if said else f" by {self._outputs(keys)}") + self._which(source)
             case Project(source, _, _):
                 return self._which(source)
         return f" of ({self.rows(node)})"
@@ -225,7 +235,7 @@ class _Words:
 
     def _keys(self, keys: tuple[SortKey, ...]) -> str:
         return ", then ".join(
-            f"{self.expression(key.expression)}, {'highest' if key.descending else 'lowest'} first" for key in keys
+            f"{self.expression(key.expression)}{', highest first' if key.descending else ''}" for key in keys
         )
 
     def _outputs(self, outputs: tuple[Named, ...]) -> str:
@@ -310,6 +320,13 @@ class _Words:
                 return f"{a} in percent of {b}"
             case Operator.PERCENT_CHANGE:
                 return f"percent change from {a} to {b}"
+
+
+def _group_of(node: Rows) -> GroupBy | None:
+    """The groups that a relation chooses from."""
+    while isinstance(node, Filter | Sort | Limit):
+        node = node.source
+    return node if isinstance(node, GroupBy) else None
 
 
 def _read_by(node: Rows) -> Iterator[TableRows]:

@@ -640,7 +640,8 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     if function in (Function.WEEKDAY, Function.WEEKDAY_NAME):
         day = datetime.date.fromisoformat(span.start[:10]).weekday()
         return quantity(day + 1) if function is Function.WEEKDAY else Datum(ValueKind.TEXT, _DAYS[day])
-    return quantity(int(span.start[:length].rpartition("-")[2]))
+    number = int(span.start[:length].rpartition("-")[2])
+    return quantity(number, text=str(number) if function is Function.YEAR else "")  # a year has no thousands
 
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -49,6 +49,8 @@ class Api:
                 return await table_file(self._state, job["id"])
             if "order" in job:
                 job["descending"] = job.pop("order") == "descending"
+            if operation.name == "explore":
+                job = {"op": "explore", "fields": {name: text for name, text in job.items() if name != "op" and text}}
             return await self._give(request, job)
 
         return give

@@ -49,6 +49,7 @@ _PASSAGES = _array(_object("passage document file page#? paragraph# start# words
 _NAMED_TABLES = _array(_object("id title subtitle file rows# columns*"))
 _FACET = _array(_object("value label tables#"))
 _CONFIDENCE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_ANY: dict[str, Any] = {"type": ["object", "string", "integer"]}
 _PROGRAM = {
     "type": ["object", "null"],
     "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
@@ -82,6 +83,27 @@ SCHEMAS: dict[str, Any] = {
         columns=_array(_object("index# title path* predicate unit meaning evidence", inferred=_INFERRED)),
         rows=_array(_object("index# kind depth# cells*")),
     ),
+    "Explored": _object(
+        "address title problem? sparql? python",
+        asked={"type": "object"},
+        told=_NAMES,
+        columns=_array(_object("title kind unit distinct#? hows* groups! buckets*", column=_ANY)),
+        joins=_array(_object("title", join={"type": "object"})),
+        program=_PROGRAM,
+        result={
+            "anyOf": [
+                {"type": "null"},
+                _object(
+                    "text? names* row_count# calculation cells_read#",
+                    rows=_array(_TEXTS),
+                    numbers=_array({"type": "boolean"}),
+                    chart=_CHART,
+                    citations=_CITATIONS,
+                ),
+            ]
+        },
+    ),
+    "Values": _object(values=_array(_object("text rows#", value=_ANY))),
     "Facets": _object(
         facets=_array(_object("column# title chosen more#", values=_array(_object("value rows#")))),
         spreads=_array(_object("column# low high rows#", counts=_array({"type": "integer"}))),

@@ -165,6 +165,26 @@ def method_of(name: object) -> str | None:
     return name
 
 
+EXPLORED = {
+    "table": "The table's id.",
+    "tables": "The ids of tables that are parts of one, in place of `table`.",
+    "measure": "The column that is measured; without one, rows are counted.",
+    "how": "value, list, sum, mean, median, min, max, count, distinct or share.",
+    "by": "The columns, at most four, whose values make groups.",
+    "where": "The conditions.",
+    "ask": "The columns shown.",
+    "order": "The order, by a column or by @value.",
+    "first": "How many rows or groups.",
+    "skip": "How many of them are left out first.",
+    "ties": "Whether those that equal the last one are shown, too.",
+    "distinct": "Whether equal rows are shown once.",
+    "having": "A condition on the value of a group.",
+    "join": "A second table, and the columns by which it is joined.",
+    "choice": "members, all or totals.",
+}
+"""The fields of an exploration."""
+LONGEST_ADDRESS = 16_000
+
 _PAGE = (
     _text("q", "Words that all have to occur."),
     _whole("offset", "Number of results to skip.", 0, 10**9, 0),
@@ -222,6 +242,29 @@ READING = (
             _text("find", "A text: only rows with a cell that holds it."),
             _conditions("where"),
             _choice("format", "csv returns the whole table.", ("json", "csv"), "json"),
+        ),
+        (404,),
+    ),
+    Operation(
+        "explore",
+        "/api/explore",
+        "The result of fields: what is measured, how, by what, of which rows; and what may be chosen there",
+        "Explored",
+        tuple(
+            _text(name, f"{about} Texts as they are, everything else as JSON.", LONGEST_ADDRESS)
+            for name, about in EXPLORED.items()
+        ),
+        (404,),
+    ),
+    Operation(
+        "values",
+        "/api/values",
+        "The values of a column, the most frequent first",
+        "Values",
+        (
+            _needed("table", "The table's id.", "id", minLength=1),
+            _needed("column", "The column: its header, or its number as JSON."),
+            _text("find", "Only values with this text."),
         ),
         (404,),
     ),

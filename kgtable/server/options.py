@@ -24,9 +24,9 @@ LIST_FACETS = ("unit", "kind", "folder")
 """What the list of tables can be filtered by."""
 
 
-COSTLY = frozenset(("ask", "chart", "file", "retrieve", "search", "sql"))
+COSTLY = frozenset(("ask", "chart", "explore", "file", "retrieve", "search", "sql"))
 """Operations that may take long. They leave one process to the others, and pages of other sites cannot start them."""
-QUERIES = frozenset(("chart", "sql"))
+QUERIES = frozenset(("chart", "explore", "sql"))
 """Operations with a query by the client: parsing, planning and running it have the time of a query each."""
 
 

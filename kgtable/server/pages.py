@@ -30,6 +30,7 @@ FOLDER = Path(__file__).parent
 NAVIGATION = (
     ("ask", "/", "Ask"),
     ("tables", "/tables", "Tables"),
+    ("explore", "/explore", "Explore"),
     ("graph", "/graph", "Graph"),
     ("ontology", "/ontology", "Ontology"),
     ("query", "/query", "SPARQL"),
@@ -138,6 +139,7 @@ class Pages:
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
             Route("/sql", self.plain, methods=["GET"]),
+            Route("/explore", self.plain, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
             *([Route("/upload", self.plain, methods=["GET"])] if self._state.settings.editable else []),
             Route("/resource", self.resource, methods=["GET"]),

@@ -132,7 +132,7 @@ def test_a_program_that_fails_goes_back_to_the_model_once() -> None:
         answer = generator(real).answer(evidence(TOTAL), on_text=pieces.append)
         real.close()
     assert (answer.text, answer.value, answer.grounded) == ("103", "103", True), answer.reasons
-    assert answer.calculation == "sum of Ships"
+    assert answer.calculation == "sum of Ships, 3 rows"
     first_asked, second = (received.body["messages"] for received in server.requests)
     assert second[: len(first_asked)] == first_asked
     assert second[-2]["role"] == "assistant"

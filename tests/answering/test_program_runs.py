@@ -122,7 +122,7 @@ def test_one_value_is_exact_with_its_unit_its_words_and_its_cells(kg: kgtable.Kn
     paid = kg.run(PROGRAMS["sum"])
     assert (paid.value, paid.unit, paid.size, paid.names) == (Decimal(1431300000), "CCY_EUR", 1, ("value",))
     assert paid.text == "€1,431.3 million"
-    assert paid.calculation == "sum of 2023"
+    assert paid.calculation == "sum of 2023, 4 rows"
     assert [cited.text for cited in paid.citations] == ["760,100", "330,700", "224,300", "116,200"]
     assert paid.cells_read == 4
     assert str(paid).splitlines()[:2] == ["€1,431.3 million", "  = sum of 2023"]

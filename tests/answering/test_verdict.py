@@ -95,7 +95,7 @@ def test_answers_that_are_verified(
 
 def test_a_program_runs_over_all_rows_and_is_told_in_words() -> None:
     found = judged("How many ports are in Norway?", "2", {"op": "count", "rows": NORWAY})
-    assert found.calculation == 'number of rows where Country is "Norway" (2 rows)'
+    assert found.calculation == 'number of rows where Country is "Norway", 2 rows'
     assert {(c.table, c.row) for c in found.citations} == {("ports", 1), ("ports", 2)}
     assert found.cells_read == 4
 

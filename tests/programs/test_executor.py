@@ -29,7 +29,7 @@ def test_a_sum_has_unit_cells_and_words(execute: Execute) -> None:
     result = execute(of("sum", "Amount (EUR)", where("orders", compare("=", "Status", "PAID"))))
     assert result.value is not None
     assert (result.value.number, result.value.unit) == (147, "CCY_EUR")
-    assert result.derivation == 'sum of Amount (EUR) where Status is "PAID" (3 rows)'
+    assert result.derivation == 'sum of Amount (EUR) where Status is "PAID", 3 rows'
     found = [(cell.role, cell.row, cell.column, cell.text) for cell in result.cells()]
     assert found[0] == (CellRole.SELECTED, 1, 3, "54.00")
     assert [cell[1] for cell in found if cell[0] is CellRole.CONDITION] == [1, 2, 6]

@@ -26,7 +26,7 @@ MISSING = {"op": "is_missing", "operand": column("x")}
         ),
         (
             project(limit(sort(group("orders", ["Customer"], n={"op": "count"}), "n")), "Customer"),
-            "Customer for each Customer with the highest number of rows, the first of equals",
+            "Customer with the highest number of rows, the first of equals",
         ),
         (calc("percent_change", lookup("2021", PAID), 5),
          'percent change from (2021 where Status is "paid") to 5'),

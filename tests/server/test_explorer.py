@@ -81,7 +81,7 @@ def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Ru
     assert "Total revenue" in found["calculation"]
     other = next(other for other in found["alternatives"] if other["table"] == "halden-segments")
     assert (other["display"], other["exact"]) == ("€1,431.3 million", "1,431,300,000 euros")
-    assert other["words"] == "sum of 2023"
+    assert other["words"] == "sum of 2023, 4 rows"
     assert [cell["text"] for cell in other["citations"]] == ["760,100", "330,700", "224,300", "116,200"]
     rows = exploring.query(other["sparql"]).json()["results"]["bindings"]
     assert [next(iter(row.values()))["value"] for row in rows] == ["1431300000"]

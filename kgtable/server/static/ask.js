@@ -178,7 +178,7 @@ async function show(answer) {
   const text = h("p", { class: "answer-text", id: "answer-text", tabindex: "-1", dir: "auto" });
   const body = h("div", { id: "reading" });
   const around = h("div", { id: "tables", class: "evidence" });
-  const buttons = readings.map((reading, index) => choice(reading, () => turnTo(index)));
+  const buttons = readings.map((reading, index) => choice(reading, readings[0], () => turnTo(index)));
   const status = h("p", { class: "status" }, said(answer));
   const offered = choices(answer, buttons, leads);
   const sure = leads && answer.status !== "several";
@@ -220,7 +220,7 @@ async function show(answer) {
     whole.classList.add("proven");
     const cited = citations(reading);
     fill(exact, exactly(reading));
-    fill(body, rowsOf(reading), reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
+    fill(body, rowsOf(reading), reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), fieldsOf(reading, answer), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
@@ -281,14 +281,36 @@ function confidence(answer) {
   return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
 }
 
-/** A button that shows one reading of the question: its answer, how it was computed, and its table. */
-function choice(reading, onclick) {
+/** The fields of a reading, and where they can be changed; the others of a program that fields cannot say. */
+function fieldsOf(reading, answer) {
+  if (!reading.told) return null;
+  const unused = reading === answer ? unaccounted(answer) : [];
+  return h("div", { id: "told" },
+    h("dl", { class: "facts" }, Object.entries(reading.told).flatMap(([name, words]) => [h("dt", {}, name), h("dd", { dir: "auto" }, words)]),
+      unused.length ? [h("dt", {}, "Not used"), h("dd", {}, unused.map((word) => [h("span", { class: "badge warn", dir: "auto" }, word), " "]))] : null),
+    h("p", {}, h("a", { class: "button", id: "explore", href: reading.explore }, "Change in Explore")));
+}
+
+const UNACCOUNTED = /^Not accounted for: (.*?)\.?$/;
+
+/** The words of a question that no field took. */
+const unaccounted = (answer) => (answer.reasons ?? []).flatMap((reason) => UNACCOUNTED.exec(reason)?.[1].split(", ") ?? []);
+
+/** What tells the fields of one reading from those of the first. */
+function differing(reading, first) {
+  if (!reading.told || !first?.told) return null;
+  const names = new Set([...Object.keys(first.told), ...Object.keys(reading.told)]);
+  return [...names].filter((name) => reading.told[name] !== first.told[name]).map((name) => `${name}: ${reading.told[name] ?? "none"}`).join(" · ");
+}
+
+/** A button that shows one reading of the question: its answer, what its fields are, and its table. */
+function choice(reading, first, onclick) {
   const title = reading.citations[0]?.title ?? reading.table ?? "";
   return h(
     "button",
     { type: "button", class: "choice", "aria-pressed": "false", onclick },
     h("strong", { dir: "auto" }, shortened(reading.display ?? reading.answer, 80)),
-    h("small", { dir: "auto" }, shortened([reading.words, reading.period].filter(Boolean).join(" · "), 140)),
+    h("small", { dir: "auto" }, shortened([(reading !== first && differing(reading, first)) || reading.words, reading.period].filter(Boolean).join(" · "), 140)),
     h("small", { dir: "auto" }, `in ${shortened(title, 80)}`),
   );
 }

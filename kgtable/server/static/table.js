@@ -316,6 +316,7 @@ function below(table) {
       ? h("details", { class: "beside" }, h("summary", {}, "Text around the table"), table.around.map((text) => h("p", { dir: "auto" }, text)))
       : null,
     h("p", { class: "toolbar" },
+      h("a", { class: "button", href: `/explore?${new URLSearchParams({ table: JSON.stringify(id), how: "count" })}` }, "Explore"),
       h("a", { class: "button", href: `${address}.csv?defuse=1`, download: "" }, "CSV"),
       h("a", { class: "button", href: `${address}.xlsx`, download: "" }, "XLSX"),
       h("a", { class: "button", href: `${address}.parquet`, download: "" }, "Parquet"),

@@ -16,6 +16,7 @@ from kgtable.answering.program_answers import RULES, cited_style
 from kgtable.errors import GraphError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
+from kgtable.programs.fields import address_of, fields_of, told_of
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
 from kgtable.server.views.table_list import titled
@@ -91,13 +92,16 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
     """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
     exact = _exact(reading)
     program = reading.program
+    asked = None if program is None else fields_of(program)
     return {
         "exact": exact or None,
         "unit_label": unit_name(reading.unit, plural=True) or None,
         "period": _period(reading.citations, graph) or None,
         "words": plain_words(reading.calculation or "") or None,
-        "sparql": None if program is None else _sparql(program, graph),
-        "citations": [_cited(citation, graph) for citation in reading.citations],
+        "sparql": None if program is None else sparql_of(program, graph),
+        "told": None if asked is None else told_of(asked),
+        "explore": None if asked is None else f"/explore?{address_of(asked)}",
+        "citations": [cited_cell(citation, graph) for citation in reading.citations],
     }
 
 
@@ -131,7 +135,7 @@ def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:
     return ""
 
 
-def _cited(citation: Citation, graph: KnowledgeGraph) -> dict[str, Any]:
+def cited_cell(citation: Citation, graph: KnowledgeGraph) -> dict[str, Any]:
     """A cited cell with what names it: the table's title, its place in a spreadsheet, row and column."""
     return {
         **citation.to_json(),
@@ -244,7 +248,7 @@ def _unit_in_words(name: str) -> str:
     return unit_name(name, plural=True) or "no unit"
 
 
-def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
+def sparql_of(program: Program, graph: KnowledgeGraph) -> str | None:
     """The query that a program becomes; None where SPARQL cannot say it, or its tables are long."""
     if sum(graph.catalogue.tables[id].cells for id in tables_of(program)) > MOST_CELLS_COMPILED:
         return None

@@ -26,6 +26,7 @@ from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
 from kgtable.server.views import (
     document_windows,
+    explore_page,
     neighbourhood,
     overview,
     sql_pages,
@@ -132,6 +133,8 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "ask": ask,
     "suggestions": suggested_questions.suggestions,
     "run": run,
+    "explore": explore_page.explore,
+    "values": explore_page.values,
     "sparql": sparql,
 }
 
