@@ -32,7 +32,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS
-from kgtable.questions.groupings import Groupings
+from kgtable.questions.groupings import Groupings, GroupKey
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
@@ -265,6 +265,7 @@ class Selections(Groupings):
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
         source, question = self.source, self.question
         yield from self._said_groups(conditions)
+        yield from self._period_of_most(conditions)
         free = [view for view in self.targets if view.place not in conditions.columns]
         named = [] if source.join is None else [v for v in self._shown(free, conditions.mask) if not v.measure]
         for key in list(dict.fromkeys([*free[:3], *named]))[:5]:
@@ -274,6 +275,18 @@ class Selections(Groupings):
                 continue
             for name, aggregate, measure, mask in self._group_measures(key):
                 yield from self._of_groups(name, aggregate, measure, mask, conditions, key)
+
+    def _period_of_most(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """The month or weekday that is asked for with a superlative, of dates: "which month had the most visits"."""
+        for place in range(len(self.question.tokens)):
+            span = self._span_at(place) if self.question.focus >> place & 1 and self._directions() else None
+            if span is None or span[1] & self.source.named:
+                continue
+            for key in self._dates_at(span[1], span[0], "focus"):
+                if key.mask & Question._all(c.mask for c in conditions.conditions if c.column != key.view.place):
+                    continue
+                for name, aggregate, measure, mask in self._group_measures(key.view):
+                    yield from self._of_groups(name, aggregate, measure, mask | key.mask, conditions, key.view, key)
 
     def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
@@ -289,14 +302,15 @@ class Selections(Groupings):
 
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
-        key: ColumnView,
+        key: ColumnView, period: GroupKey | None = None,
     ) -> Iterator[Candidate]:  # fmt: skip
         """The extreme group, all groups with what is told of each, and those beyond a number."""
         told = f"{name} of {measure.name}" if measure is not None else "count"
         title = key.name if key.name and key.name != told else "key"
+        by = key.ref if period is None else period.expression
         shown, value = Named(ColumnRef(title)), Named(ColumnRef(told))
         rows = conditions.over(self.source.rows(conditions.choice))
-        grouped = GroupBy(rows, (Named(key.ref, title),), (Named(aggregate, told),))
+        grouped = GroupBy(rows, (Named(by, title),), (Named(aggregate, told),))
 
         def made(op: str, root: Node, mask: int) -> Candidate:
             return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named)

@@ -333,3 +333,24 @@ def test_per_before_a_unit_or_a_month_of_a_price_asks_for_no_groups() -> None:
 def test_a_list_of_numbers_keeps_equal_ones() -> None:
     rents = relation("rents", ("Flat", "Rent (EUR)"), ("A1", "620"), ("A2", "640"), ("A3", "620"))
     assert ask("What are the rents of A1, A2 and A3?", rents).text == "620; 640; 620"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("total paid between 20 and 31 January 2024", "30"),
+        ("How many visits were on a Monday?", "2"),
+        ("Which weekday had the most visits?", "Monday"),
+        ("total paid of Ada not for a talk", "45"),
+        ("Which guests were from outside York?", "Ada"),
+    ],
+)
+def test_days_weekdays_and_what_a_negation_is_of(question: str, text: str) -> None:
+    assert ask(question, VISITS).text == text
+
+
+@pytest.mark.parametrize("question", ["Wie viele Besuche gab es?", "Combien de visites ?", "¿Cuántas visitas hubo?"])
+def test_a_question_in_another_language_is_told_so(question: str) -> None:
+    answer = ask(question, VISITS)
+    assert answer.best is None
+    assert "English" in answer.reasons[0]
