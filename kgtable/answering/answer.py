@@ -323,7 +323,8 @@ those below it on the everyday questions of the tuning data (3 of 68), one is ri
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40
 _WIDEST_CALCULATION = 300
-_MOST_ROWS = 20
+SHOWN_CELLS = 5
+"""Cited cells that are printed, unless all are asked for."""
 SHOWN_ROWS = 30
 """Rows of a result that are printed as text."""
 _OF_A_READING = (
@@ -393,23 +394,26 @@ def rows_text(names: Sequence[str], rows: ResultRows, size: int) -> list[str]:
     return [aligned([names, *texts]), *([f"  … and {more:,} more rows"] if more else [])]
 
 
-def as_text(answer: Answer) -> str:
-    """The answer and what it rests on, for a terminal."""
+def as_text(answer: Answer, cells: bool | None = None) -> str:
+    """The answer and what it rests on, for a terminal.
+
+    `cells` prints every cited cell instead of the first five; False says that ``--cells`` does.
+    """
     if not answer.found:
         lines = [SENTENCES[answer.status], *answer.reasons, *_quoted(answer)]
         lines += _others(answer)
         return "\n".join(harmless_text(line) for line in lines)
     if len(answer.names) > 1:
-        return "\n".join((*rows_text(answer.names, answer.rows, answer.size), evidence_text(answer)))
+        return "\n".join((*rows_text(answer.names, answer.rows, answer.size), evidence_text(answer, cells)))
     said = harmless_text(answer.display)
     if answer.calculation or not answer.prompt:
         said = single_line(said)  # the text of a cell must not look like the lines below it
-    return f"{said}\n{evidence_text(answer)}"
+    return f"{said}\n{evidence_text(answer, cells)}"
 
 
-def evidence_text(answer: Answer) -> str:
+def evidence_text(answer: Answer, cells: bool | None = None) -> str:
     """Evidence of an answer as text: calculation, cited cells as a small table, verdict, other tables' answers."""
-    parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
+    parts = computed_text(answer.calculation, answer.citations, answer.cells_read, cells)
     parts += _quoted(answer)
     parts += ["", f"The model remarks: {_cut(answer.remark, _WIDEST_CALCULATION)}"] if answer.remark else []
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
@@ -422,13 +426,17 @@ def _quoted(answer: Answer) -> list[str]:
     return [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
 
 
-def computed_text(calculation: str | None, citations: Sequence[Citation], cells_read: int) -> list[str]:
-    """The lines that tell how something was computed and from which cells."""
+def computed_text(
+    calculation: str | None, citations: Sequence[Citation], cells_read: int, cells: bool | None = None
+) -> list[str]:
+    """The lines that tell how something was computed and from which cells; `cells` as for `as_text`."""
     parts = [f"  = {_cut(calculation, _WIDEST_CALCULATION)}"] if calculation else []
     if citations:
-        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:_MOST_ROWS])])]
-        more = max(len(citations), cells_read) - _MOST_ROWS
-        parts += [f"  … and {more:,} more cells"] if more > 0 else []
+        shown = citations if cells else citations[:SHOWN_CELLS]
+        parts += ["", aligned([_HEADINGS, *evidence_rows(shown)])]
+        more = max(len(citations), cells_read) - len(shown)
+        hint = ", --cells lists them" if cells is False else ""
+        parts += [f"  + {more:,} {'cell' if more == 1 else 'cells'}{hint}"] if more > 0 else []
     return parts
 
 

@@ -44,7 +44,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.display import display, style_of, text_of_rows
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.provenance import CellRead
+from kgtable.programs.provenance import CellRead, CellRole
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal, normal, quantity
 from kgtable.programs.syntax import parse_program, program_to_json
@@ -230,7 +230,9 @@ def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[
     """The first cells that programs read, the results' own and those of their rows first, and how many there are."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
     deciding = {(read.table, read.row) for read in reads if not _is_aside(read)}
-    reads.sort(key=lambda read: (_is_aside(read), (read.table, read.row) not in deciding))
+    reads.sort(  # what was only compared, such as the losers of a maximum, comes last
+        key=lambda read: (_is_aside(read), (read.table, read.row) not in deciding, read.role == CellRole.COMPARED)
+    )
     places = dict.fromkeys((read.table, read.row, read.column) for read in reads)
     cited = list(islice(places, MOST_CITATIONS))
     rows: dict[str, set[int]] = {}

@@ -250,12 +250,16 @@ def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Show the answer's program as JSON or SPARQL, the prompt, the triples found or the queries that found "
     "them; repeatable.",
 )
+@click.option("--program", is_flag=True, help="Print the answer's program alone, as JSON that kgtable run takes.")
+@click.option("--cells", is_flag=True, help="Print every cited cell, not the first five.")
 @plot_option
 def ask(
     question: str,
     folder: Path | None,
     kg: Path | None,
     as_json: bool,
+    program: bool,
+    cells: bool,
     show: tuple[str, ...],
     plot: Path | None,
     **options: Any,
@@ -271,18 +275,24 @@ def ask(
     asked = text_of_input() if question == "-" else question
     options["tables"] = options["tables"] or None
     with graph_for(folder, kg) as graph:
-        if as_json:
+        if program:
+            answer = graph.ask(asked, **options)
+            if answer.program is not None:
+                click.echo(shown(answer, "program", graph))
+            else:
+                note("No program: the answer was not computed by a single one." if answer.found else as_text(answer))
+        elif as_json:
             answer = graph.ask(asked, **options)
             added = {"sparql": _sparql(answer, graph)} if "sparql" in show else {}
             say(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
         elif sys.stdout.isatty() and not options["dry_run"]:
-            answer = _stream(graph, asked, options)
+            answer = _stream(graph, asked, options, cells)
         else:
             answer = graph.ask(asked, **options)
             if options["dry_run"] and answer.usage.get("requests"):
                 say(f"{answer.model} would take at most {spent_text(answer.usage)}.")
             elif not answer.failure:
-                say(as_text(answer), head=HEADLINE)
+                say(as_text(answer, cells), head=HEADLINE)
         for name in show:
             if not (as_json and name in ("program", "sparql")):  # which the JSON has
                 say(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
@@ -290,7 +300,7 @@ def ask(
         raise LLMReplyError(answer.failure)
     if plot is not None and answer.found:
         draw(answer.plot(), plot)
-    if not answer.found and not options["dry_run"]:
+    if not (answer.found and (answer.program or not program)) and not options["dry_run"]:
         sys.exit(NOTHING_FOUND)
 
 
@@ -339,7 +349,7 @@ def _said() -> Iterator[str]:
         yield line
 
 
-def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> Answer:
+def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any], cells: bool) -> Answer:
     """Print the answer as it arrives, then its evidence."""
     from kgtable.answering.answer import as_text, evidence_text
 
@@ -353,9 +363,9 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
     if said:
         say()
     if answer.found and "".join(said).strip() == answer.text:
-        say(evidence_text(answer))
+        say(evidence_text(answer, cells))
     elif not answer.failure:
-        say(as_text(answer), head=HEADLINE)
+        say(as_text(answer, cells), head=HEADLINE)
     return answer
 
 

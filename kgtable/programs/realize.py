@@ -178,8 +178,10 @@ class _Words:
     def which(self, node: Rows) -> str:
         """Which rows, as it follows a noun: ``where Status is "paid", 3 rows``."""
         words = self._which(node)
-        group = _group_of(node)
-        size = self._sizes.get(node if group is None else group.source)
+        group, read = _group_of(node), node
+        while group is None and isinstance(read, Limit | Sort):
+            read = read.source  # the rows that were compared, not the ones that won
+        size = self._sizes.get(read if group is None else group.source)
         told = [f"{size:,} {'row' if size == 1 else 'rows'}"] if size is not None else []
         told += sorted({_CHOICES[table.choice] for table in _read_by(node) if table.choice in _CHOICES})
         return ", ".join((words, *told))

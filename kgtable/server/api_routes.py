@@ -45,12 +45,12 @@ class Api:
             if operation.name in COSTLY:
                 require_own_site(self._state.settings, requests.header_map(request.scope))
             job = operation.job(request.scope["query_string"], request.path_params)
+            if operation.name == "explore":
+                job = {"op": "explore", "fields": {name: text for name, text in job.items() if name != "op" and text}}
             if job.pop("format", "") == "csv":
                 return await table_file(self._state, job["id"])
             if "order" in job:
                 job["descending"] = job.pop("order") == "descending"
-            if operation.name == "explore":
-                job = {"op": "explore", "fields": {name: text for name, text in job.items() if name != "op" and text}}
             return await self._give(request, job)
 
         return give

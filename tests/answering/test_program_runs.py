@@ -125,7 +125,7 @@ def test_one_value_is_exact_with_its_unit_its_words_and_its_cells(kg: kgtable.Kn
     assert paid.calculation == "sum of 2023, 4 rows"
     assert [cited.text for cited in paid.citations] == ["760,100", "330,700", "224,300", "116,200"]
     assert paid.cells_read == 4
-    assert str(paid).splitlines()[:2] == ["€1,431.3 million", "  = sum of 2023"]
+    assert str(paid).splitlines()[:2] == ["€1,431.3 million", "  = sum of 2023, 4 rows"]
     assert repr(paid) == "ProgramRun('€1,431.3 million', 1 row, engine='memory')"
 
 

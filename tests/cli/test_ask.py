@@ -268,3 +268,19 @@ def test_what_asking_would_take_is_told_and_bounded(kg: str, monkeypatch: pytest
     told = ask(kg, QUESTION, "--model", "gpt-4o", "--dry-run").stdout
     assert re.fullmatch(r"gpt-4o would take at most 3 requests, [\d,]+ \+ [\d,]+ tokens, \$0\.\d+\.\n", told)
     assert "may cost $" in ask(kg, QUESTION, "--model", "gpt-4o", "--max-cost", "0.001", code=2).stderr
+
+
+def test_the_program_of_an_answer_is_printed_and_run_again(kg: str, tmp_path: Path) -> None:
+    question = "Which planet with rings has the largest radius?"
+    (tmp_path / "program.json").write_text(ask(kg, question, "--program").stdout, encoding="utf-8")
+    again = CliRunner().invoke(main, ["run", str(tmp_path / "program.json"), "--kg", kg])
+    assert again.stdout.splitlines()[0] == ask(kg, question).stdout.splitlines()[0] == "Jupiter"
+
+
+def test_five_cells_are_cited_unless_all_are_asked_for(kg: str) -> None:
+    question = "List the radius and rings of all planets"
+    few, every = ask(kg, question).stdout, ask(kg, question, "--cells").stdout
+    assert few.count("planets.csv") == 5
+    assert "  + 1 cell, --cells lists them" in few
+    assert every.count("planets.csv") == 6
+    assert "--cells" not in every

@@ -35,7 +35,7 @@ def run(kg: str, *arguments: str, code: int = 0, text: str | None = None) -> Res
 def test_the_value_stands_above_its_derivation_and_its_cells(kg: str, engine: str) -> None:
     lines = run(kg, SUM, "--engine", engine).stdout.splitlines()
     assert lines[0] in ("€1,431.3 million",)
-    assert lines[1] == "  = sum of 2023"
+    assert lines[1] == "  = sum of 2023, 4 rows"
     assert lines[3].split() == ["file", "cell", "row", "column", "text", "unit"]
     assert lines[4].split()[:2] == ["halden-segments.csv", "C3"]
 

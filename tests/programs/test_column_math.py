@@ -17,6 +17,15 @@ COLUMNS = st.lists(NUMBERS, min_size=SIZE, max_size=SIZE)
 RELATORS = st.sampled_from([relator for relator in Relator if relator.value[0] in "<>=!"])
 
 
+@given(st.lists(st.none() | st.decimals(-(10**9), 10**9, places=3), min_size=1))
+def test_sums_over_whole_numbers_are_those_of_decimals(numbers: list[Decimal | None]) -> None:
+    data = ColumnData.of(None if number is None else quantity(number, "KiloGM") for number in numbers)
+    rows, bounds = np.arange(len(numbers)), np.array([0, len(numbers)])
+    (total,) = aggregate(AggregateFunction.SUM, data, rows, bounds)
+    known = [number for number in numbers if number is not None]
+    assert (None if total is None else total.value) == (sum(known) if known else None)
+
+
 @given(COLUMNS, RELATORS, st.integers(-60, 60), st.sampled_from(["KiloGM", "GM", None]))
 def test_columns_compare_as_single_values_do(
     values: list[Datum | None], relator: Relator, number: int, unit: str | None

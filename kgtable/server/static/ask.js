@@ -370,8 +370,8 @@ function inEditor(query, words = "Open in the editor", id = null) {
 }
 
 function reasons(answer) {
-  if (!answer.reasons?.length) return null;
-  return h("ul", { class: "quiet reasons" }, answer.reasons.map((reason) => h("li", { dir: "auto" }, reason)));
+  const told = (answer.reasons ?? []).filter((reason) => !answer.told || !UNACCOUNTED.test(reason));
+  return told.length ? h("ul", { class: "quiet reasons" }, told.map((reason) => h("li", { dir: "auto" }, reason))) : null;
 }
 
 /** Why there is no answer, on demand where it takes more than a line. */

@@ -135,7 +135,7 @@ function keys() {
   const start = (column) => (column !== null && offer(column).buckets.length ? { ...(column.column === undefined ? { column } : column), bucket: "month" } : column);
   const places = [...by, ...(by.length < MOST_KEYS && groups.length ? [null] : [])];
   return places.map((key, place) => h("div", { class: "pair" },
-    choice(`by${place}`, place ? "And by" : "By", [[null, place ? "no other column" : "no groups"], ...groups], plain(key), (column) => put(place, start(column), `by${place}`)),
+    choice(`by${place}`, place ? "And by" : "By", [[null, place ? "nothing more" : "no groups"], ...groups], plain(key), (column) => put(place, start(column), `by${place}`)),
     key !== null && offer(key)?.buckets.length
       ? choice(`bucket${place}`, "Per", ["", ...offer(key).buckets].map((bucket) => [bucket, BUCKETS[bucket]]), key.bucket ?? "",
           (bucket) => put(place, bucket ? { ...(key.column === undefined ? { column: key } : key), bucket } : plain(key), `bucket${place}`))
