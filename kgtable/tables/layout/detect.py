@@ -48,21 +48,18 @@ def detect_structure(grid: Grid) -> Structure:
     inner = without_margin(grid, margin) if margin else grid
     profile = profile_rows(inner.head, inner.width)
     lines = _told_by_trees(inner)
-    found = header_of_lines(inner, lines) or find_header(inner, inner.head[:TOP_ROWS], profile)
+    found = header_of_lines(inner, lines, profile) or find_header(inner, inner.head[:TOP_ROWS], profile)
     structure = _with_columns(inner, found)
     if not grid.streamed:
         structure = _with_body(inner, structure, found, profile, lines)
     return with_margin(structure, margin) if margin else structure
 
 
-FEWEST_READ = 8
-"""The rules alone decide on a table of fewer lines."""
-
-
 def _told_by_trees(grid: Grid) -> LineReading:
-    """The classes of the lines; none where the file itself marks its header, or where there are few lines."""
+    """The classes of the lines; none where the file itself marks its header, or in a short table without text above."""
     lines = LineReading({}, {}) if grid.header_cells else read_lines(grid)
-    return lines if len(lines.kinds) >= FEWEST_READ else LineReading({}, {})
+    fewest = FEWEST_LINES // 2 if lines.rows("m") else FEWEST_LINES
+    return lines if len(lines.kinds) >= fewest else LineReading({}, {})
 
 
 FEWEST_BLANK = 4

@@ -23,7 +23,7 @@ from kgtable.tables.layout.cell_roles import (
     shape_votes,
     year_with_unit,
 )
-from kgtable.tables.layout.line_classes import FEWEST_LINES, SURE, LineReading
+from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.model import Area, Column, Grid, Row
 
 MOST_TITLE_ROWS = 20
@@ -46,15 +46,14 @@ class HeaderRows:
     stated: tuple[int, ...] = ()
 
 
-def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows | None:
-    """The header rows by the classes of the lines; None where no line is of a body, or the trees are unsure."""
+def header_of_lines(grid: Grid, lines: LineReading, profile: Profile) -> HeaderRows | None:
+    """The header rows by the classes of the lines; None where no line is of a body, or the header is of answers."""
     rows = grid.head
     start = next(iter(lines.rows("gdt")), None)
     if start is None:
         return None
     header = [row for row in lines.rows("h") if row < start]
-    least = EVEN if len(lines.kinds) >= FEWEST_LINES else SURE
-    if any(lines.confidence[row] < least for row in lines.kinds if row <= start):
+    if len(header) == 1 and _repeats(rows[header[0]], rows[start:], profile):
         return None
     stated = _stated_unit(rows, header[0], header[-1] + 1) if header else ()
     if stated:
@@ -64,10 +63,6 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows | None:
         units = frozenset()
     titles = tuple(row for row in range(start) if row not in header)
     return HeaderRows(titles, tuple(header), units, start, stated)
-
-
-EVEN = 0.5
-"""A line above the body of which the trees are less sure leaves the header to the rules; `SURE` in a short table."""
 
 
 def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:
