@@ -50,14 +50,17 @@ CONFIDENCE = re.compile(
 )
 PATTERNS = {
     "sum": ("total {m} by {k}", "total {m} per {k}", "{m} by {k}", "{m} per {k}", "what is the total {m} for each {k}?",
-            "how much {m} in each {k}", "sum of {m} by {k}", "{k}-wise {m}", "{m} for every {k}"),
+            "how much {m} in each {k}", "sum of {m} by {k}", "{k}-wise {m}", "{m} for every {k}",
+            "What is the sum of {m} per {k}?", "What was the total {m} by {k}?", "How much {m} was there per {k}?",
+            "show the total {m} per {k}", "Which total {m} has each {k}?"),
     "mean": ("average {m} by {k}", "average {m} per {k}", "mean {m} for each {k}",
-             "what is the average {m} of each {k}"),
-    "max": ("highest {m} by {k}", "largest {m} per {k}", "maximum {m} for each {k}"),
-    "min": ("lowest {m} by {k}", "minimum {m} for each {k}"),
-    "count": ("number of {t} by {k}", "how many {t} per {k}", "{t} per {k}", "{t} by {k}",
-              "how many {t} are there in each {k}?", "number of {t} in each {k}",
-              "count of {t} by {k}", "count {t} per {k}"),
+             "what is the average {m} of each {k}", "What is the average {m} per {k}?", "What is the mean {m} by {k}?"),
+    "max": ("highest {m} by {k}", "largest {m} per {k}", "maximum {m} for each {k}",
+            "What is the highest {m} per {k}?"),
+    "min": ("lowest {m} by {k}", "minimum {m} for each {k}", "What is the lowest {m} in each {k}?"),
+    "count": ("number of {t} by {k}", "how many {t} per {k}", "{t} per {k}", "{t} by {k}", "count {t} per {k}",
+              "how many {t} are there in each {k}?", "number of {t} in each {k}", "count of {t} by {k}",
+              "How many {t} are there per {k}?", "What is the number of {t} per {k}?", "Show the {t} per {k}."),
 }  # fmt: skip
 ABSTAIN = {ranker.ABSTAIN: 1.0, SAID_GROUPS: 1.0}
 Judge = Callable[[Sequence[ranker.Executed]], list[bool]]
@@ -237,7 +240,7 @@ def fit_logistic(
 def fit_gate(examples: Sequence[Example]) -> dict[str, float]:
     """The weights of the gate."""
     share = sum(one.asked for one in examples) / max(sum(not one.asked for one in examples), 1)
-    rows = [(one.gate, one.asked, 1.0 if one.asked else share) for one in examples]
+    rows = [(one.gate, one.asked, 1.0 if one.asked else share / 3) for one in examples]
     return fit_logistic(rows, sorted({name for row, _, _ in rows for name in row}))
 
 
