@@ -31,7 +31,7 @@ from eval_programs import Workplace
 from train_ranker import OWN
 
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.programs.algebra import Function, GroupBy, Node, ValueKind, walk
+from kgtable.programs.algebra import Function, GroupBy, Limit, Node, ValueKind, walk
 from kgtable.programs.display import text_of_rows
 from kgtable.programs.relation import Relation
 from kgtable.questions import ranker
@@ -52,7 +52,9 @@ PATTERNS = {
     "sum": ("total {m} by {k}", "total {m} per {k}", "{m} by {k}", "{m} per {k}", "what is the total {m} for each {k}?",
             "how much {m} in each {k}", "sum of {m} by {k}", "{k}-wise {m}", "{m} for every {k}",
             "What is the sum of {m} per {k}?", "What was the total {m} by {k}?", "How much {m} was there per {k}?",
-            "show the total {m} per {k}", "Which total {m} has each {k}?"),
+            "show the total {m} per {k}", "Which total {m} has each {k}?", "{w} by {k}", "{w} per {k}", "total {w} for each {k}"),
+    "top": ("top 3 {k} by {m}", "top 3 {k}s by total {m}", "the top 2 {k}s by {m}",
+            "top 3 {k} by number of {t}"),
     "mean": ("average {m} by {k}", "average {m} per {k}", "mean {m} for each {k}",
              "what is the average {m} of each {k}", "What is the average {m} per {k}?", "What is the mean {m} by {k}?"),
     "max": ("highest {m} by {k}", "largest {m} per {k}", "maximum {m} for each {k}",
@@ -64,6 +66,7 @@ PATTERNS = {
 }  # fmt: skip
 ABSTAIN = {ranker.ABSTAIN: 1.0, SAID_GROUPS: 1.0}
 Judge = Callable[[Sequence[ranker.Executed]], list[bool]]
+MONEY = ("costs", "expenses", "revenue", "sales", "spending", "income", "turnover")
 MADE_PER_TABLE = 8
 START = {"uncovered:n": -1.0, f"{SAID_GROUPS}:key": 1.0, "m:link": 1.0, "table:score": 1.0}
 REAL = 6.0
@@ -104,24 +107,34 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
     thing = re.sub(r"[^a-z ]", " ", relation.id.split("#")[0].lower().replace("-", " ")).split()
     for _ in range(MADE_PER_TABLE if keys else 0):
         view, span, name = draw.choice(keys)
-        how = draw.choice([*PATTERNS, "sum", "count"] if measures else ["count"])
+        kind = draw.choice([*PATTERNS, "sum", "count"] if measures else ["count"])
+        text = draw.choice(PATTERNS[kind])
+        how = ("count" if "{t}" in text else "sum") if kind == "top" else kind
         measure = None if how == "count" else draw.choice(measures)
-        text = draw.choice(PATTERNS[how])
+        money = [one for one in measures if "price" in one.aspects]
+        if "{w}" in text and (len(money) != 1 or measure is not money[0]):
+            continue
         if "{t}" in text and not thing:
             continue
         yield (
-            text.format(k=name, m="" if measure is None else said(measure, draw), t=thing[-1] if thing else ""),
-            (view.ref, span, how, None if measure is None else measure.ref),
+            text.format(
+                k=name,
+                m="" if measure is None else said(measure, draw),
+                t=thing[-1] if thing else "",
+                w=draw.choice(MONEY),
+            ),
+            (view.ref, span, how, None if measure is None else measure.ref, kind == "top"),
         )
 
 
 def _means(candidate: ranker.Candidate, meant: tuple[Any, ...]) -> bool:
-    key, span, how, measure = meant
+    key, span, how, measure, first = meant
     grouped: Node = next(node for node in walk(candidate.program.root) if isinstance(node, GroupBy))
     ref = getattr(grouped.keys[0].expression, "operand", grouped.keys[0].expression)  # type: ignore[attr-defined]
     own = getattr(grouped.keys[0].expression, "function", None)  # type: ignore[attr-defined]
     return (
         candidate.op == f"group/{how}" and ref == key and own is span and not candidate.conditions
+        and isinstance(candidate.program.root, Limit) is first
         and len(candidate.others) == 0 and (candidate.measure.ref if candidate.measure else None) == measure
     )  # fmt: skip
 

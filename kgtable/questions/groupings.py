@@ -122,6 +122,9 @@ class Groupings(Grammar):
             **{f"{SAID}:word {key.word}": 1.0 for key in keys},
         }
         mask |= said
+        if measure is not None and "price" in measure.aspects and (money := self._money & ~mask):
+            mask |= money
+            features[f"{SAID}:money"] = 1.0
         if self._is_first_of_groups(keys):
             down = next((down for down, _, _, _ in self._directions()), True)
             direction = Question._all(token for _, token, _, _ in self._directions())
@@ -144,10 +147,11 @@ class Groupings(Grammar):
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
         places = {key.view.place for key in keys}
         how_many = self.cues.get("how_many", 0)
-        yield "count", Aggregate(AggregateFunction.COUNT), None, how_many
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
         if self._is_first_of_groups(keys):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
+        if how_many or not named:
+            yield "count", Aggregate(AggregateFunction.COUNT), None, how_many
         free = [view for view in self.measures if view.place not in places]
         linked = [view for view in free if self.source.link(view).mask & ~taken][: _MOST_KEYS + 1]
         for view in linked or free[:2]:
@@ -157,13 +161,21 @@ class Groupings(Grammar):
             link = self.source.link(view)
             if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
                 function, name = AggregateFunction.COUNT, "count"
-                if "distinct" in self.cues or self.source.join is not None or view.role in NAMING or view.personal:
+                named_apart = link.exact and (view.role in NAMING or view.personal)
+                if "distinct" in self.cues or self.source.join is not None or named_apart:
                     function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
                 yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
 
     def _is_first_of_groups(self, keys: Sequence[GroupKey]) -> bool:
         """Whether the groups with the highest or lowest values are asked for, and not the highest value of each."""
         return bool(self._ranked_by_limit) and all(key.mask & self._ranked_by_limit for key in keys)
+
+    @cached_property
+    def _money(self) -> int:
+        """The tokens that speak of money which is spent or earned, and name no column."""
+        words = words_of_type("spending") | words_of_type("earning")
+        named = Question._all(link.mask for link in self.source.column_links if link.exact)
+        return Question._all(1 << token.index for token in self.question.tokens if token.stem in words) & ~named
 
     @cached_property
     def _ranked_by_limit(self) -> int:
@@ -184,10 +196,13 @@ class Groupings(Grammar):
             if end + 1 < len(self.question.tokens) and self.question.tokens[end].word == "and":
                 more = self._keys_at(1 << end, end + 1, word)
                 choices += [more] if more else []
+        if len(choices) > 1:  # "the average quantity per order for every product" has a value for each order
+            several_rows = [keys for keys in choices if keys[0].span is not None or self._repeats(keys[0].view)]
+            choices = several_rows or choices[:1]
         if not choices and (asked := self._keys_asked_for()):
             choices.append(asked)
         several = islice(product(*choices[:_MOST_KEYS]), 4 * _MOST_GROUPINGS) if choices else ()
-        apart = (keys for keys in several if len({(key.view.place, key.span) for key in keys}) == len(keys))
+        apart = (keys for keys in several if len({key.view.place for key in keys}) == len(keys))
         return sorted(apart, key=lambda keys: -sum(key.score for key in keys))[:_MOST_GROUPINGS]
 
     @cached_property

@@ -97,17 +97,17 @@ def _is_better(rival: _Fit, own: _Fit) -> bool:
         # two cells a row may be text with a semicolon: the first row, a header most often, must have them too
         return rival.consistent >= 0.5 and (rival.width > 2 or len(rival.rows[0]) > 1)
     if rival.consistent <= own.consistent:
-        return rival.consistent == 1 and _commas_are_decimal(rival, own.delimiter)
+        return rival.consistent > 0.5 and _commas_are_decimal(rival, own.delimiter)
     if rival.consistent == 1:
         return len(rival.rows) > 2 or rival.width > own.width
     return rival.consistent - own.consistent > 0.2 and rival.width >= own.width
 
 
 def _commas_are_decimal(rival: _Fit, delimiter: str) -> bool:
-    """Whether the preferred delimiter is a comma that occurs in decimal numbers only."""
+    """Whether the preferred delimiter is a comma that occurs, in rows of the commonest width, in decimals only."""
     if delimiter != ",":
         return False
-    cells = [cell for row in rival.rows for cell in row if "," in cell]
+    cells = [cell for row in rival.rows if len(row) == rival.width for cell in row if "," in cell]
     return bool(cells) and all(_DECIMAL_COMMA.match(cell) for cell in cells)
 
 
