@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import value_text
+from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.scalars import Datum
 from kgtable.values.spoken import ENGLISH, JOINT, NumberMarks, spoken_number, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, SCALE_POWERS, units
@@ -166,12 +167,38 @@ def text_of_rows(rows: Iterable[tuple[Datum | None, ...]], shown: Callable[[Datu
     >>> rents = [(quantity(620, text="620"),), (quantity(640, text="640"),), (quantity(620, text="620"),)]
     >>> text_of_rows(rents)
     '620; 640; 620'
+    >>> text_of_rows([(quantity(2023), quantity(4, text="4")), (quantity(2024), quantity(4, text="4"))])
+    '2023: 4; 2024: 4'
     """
     listed: dict[object, str] = {}
-    found = [values for row in rows if (values := [value for value in row if value is not None])]
-    for place, values in enumerate(found):
-        name = next((value for value in values[: None if len(found) > 1 else 1] if value.number is None), None)
+    found = [row for row in rows if any(value is not None for value in row)]
+    numbered = _are_numbered(found)
+    for place, row in enumerate(found):
+        values = [value for value in row if value is not None]
+        texts = (value for value in values[: None if len(found) > 1 else 1] if value.number is None)
+        name = row[0] if numbered else next(texts, None)
         rest = [shown(value) for value in values if value is not name]
         said = "; ".join(rest) if name is None else shown(name) + (f": {', '.join(rest)}" if rest else "")
+        if row[0] is None and len(row) > 1 and len(found) > 1:
+            said = f"{BLANK}: {said}"
         listed.setdefault(said if all(value.number is None for value in values) else place, said)
     return "; ".join(listed.values())
+
+
+def _are_numbered(rows: Sequence[tuple[Datum | None, ...]]) -> bool:
+    """Whether rows are named by a number of their own without a unit, as the groups of years are."""
+    firsts = [row[0] for row in rows]
+    plain = all(
+        value is not None and value.unit in NO_UNIT and value.number is not None and value.number % 1 == 0
+        for value in firsts
+    )
+    return (
+        len(rows) > 1
+        and all(len(row) > 1 for row in rows)
+        and plain
+        and len({v.number for v in firsts if v}) == len(rows)
+    )
+
+
+BLANK = "(blank)"
+"""The name of the group of rows whose key is missing."""

@@ -639,12 +639,13 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
         return None if month is None else time_datum(month)
     if function in (Function.WEEKDAY, Function.WEEKDAY_NAME):
         day = datetime.date.fromisoformat(span.start[:10]).weekday()
-        return quantity(day + 1) if function is Function.WEEKDAY else Datum(ValueKind.TEXT, _DAYS[day])
+        return quantity(day + 1) if function is Function.WEEKDAY else Datum(ValueKind.TEXT, WEEKDAYS[day])
     number = int(span.start[:length].rpartition("-")[2])
     return quantity(number, text=str(number) if function is Function.YEAR else "")  # a year has no thousands
 
 
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+"""The names that `Function.WEEKDAY_NAME` gives."""
 
 
 def _quarter_of(span: TimeSpan) -> Datum | None:

@@ -40,6 +40,9 @@ MOST_TABLES = 10
 MOST_ALTERNATIVES = 5
 
 
+ENGLISH_ALONE = "Questions are read in English where no language model is set up. Choose the fields in Explore instead."
+
+
 @dataclass(frozen=True)
 class RankedProgram:
     """A program with what it gives, the tables it reads, its operator and its confidence."""
@@ -141,6 +144,8 @@ def answer_by_programs(
     if len(asked.parts) > 1:
         return _several(question, [answer_by_programs(part, tables, known=known, joins=joins) for part in asked.parts])
     looked_at = list(tables[:MOST_TABLES])
+    if asked.is_foreign:
+        return RankedAnswer(question, None, 0.0, reasons=(ENGLISH_ALONE,))
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -165,12 +165,13 @@ class CandidateFeatures:
     def make(
         self, op: str, root: Node, conditions: ConditionSet, *, target: ColumnView | None = None,
         measure: ColumnView | None = None, mask: int = 0, also: Sequence[str] = (), others: Iterable[ColumnView] = (),
+        features: Mapping[str, float] | None = None,
     ) -> Candidate:  # fmt: skip
-        """The candidate with its features."""
+        """The candidate with its features, and with others that the operator has."""
         source, question = self.source, self.question
         others = tuple(others)
         op_features, op_mask = self._of_op(op, conditions.mask | mask)
-        features = dict(conditions.features)
+        features = {**conditions.features, **(features or {})}
         features.update(op_features)
         covered = conditions.mask | op_mask | mask | source.title
         for view in others:

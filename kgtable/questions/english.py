@@ -111,6 +111,12 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def foreign_words() -> frozenset[str]:
+    """Words that open a question in another language."""
+    return frozenset(map(fold, english()["words"]["foreign"].split()))
+
+
+@cache
 def light_words() -> frozenset[str]:
     """Verbs and nouns that say only that something is or happens."""
     return frozenset(english()["words"]["light"].split())

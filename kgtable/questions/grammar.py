@@ -202,8 +202,8 @@ class Grammar(CandidateFeatures):
         negation = self.cues.get("negation", 0)
         if negation:
             weak += [negated(c, negation) for c in weak]
-            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][:6]
-            kept += opposite
+            opposite = [c for c in kept if not c.mask & negation and c.kind != "missing"][:6]
+            kept += [negated(c, negation) for c in _next_of(opposite, negation)]
             kept += [negated(c, 0) for c in kept if c.kind == "missing"][:1]
         sets = [condition_set([condition], weak) for condition in kept]
         for size in (2, 3):
@@ -218,7 +218,8 @@ class Grammar(CandidateFeatures):
                 exact = [
                     c.column
                     for c in several
-                    if c.kind in ("exact", "partial", "number", "several", "contains") and c.column >= 0
+                    if (c.kind in ("exact", "partial", "number", "several", "contains") or c.relation == "in")
+                    and c.column >= 0
                 ]
                 if len(set(exact)) < len(exact):
                     continue
@@ -356,3 +357,14 @@ class Grammar(CandidateFeatures):
         starts = [1 << token.index for token in words if token.word == "from"]
         ends = [1 << token.index for token in words if token.word in ("to", "until")]
         return any(start < (first & -first) < end < (second & -second) for start in starts for end in ends)
+
+
+def _next_of(conditions: Sequence[Condition], negation: int) -> list[Condition]:
+    """The conditions whose values stand next behind a word of negation: "of Alba, not by Kim" keeps Alba."""
+    behind = [
+        c for c in conditions if c.kind == "exact" and c.mask > negation and not c.mask & (negation | negation - 1)
+    ]
+    if not behind:
+        return list(conditions)
+    first = min(c.mask & -c.mask for c in behind)
+    return [c for c in conditions if c.kind != "exact" or c.mask & -c.mask == first]

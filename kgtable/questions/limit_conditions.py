@@ -20,7 +20,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
 from kgtable.programs.relation import NAMING
-from kgtable.programs.scalars import SCALES, duration_seconds, text_of, time_in
+from kgtable.programs.scalars import SCALES, WEEKDAYS, duration_seconds, text_of, time_in
 from kgtable.questions.column_links import ColumnLinks
 from kgtable.questions.conditions import Condition, distance
 from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
@@ -50,6 +50,17 @@ class LimitConditions(ColumnLinks):
             if not view.temporal and not (view.timelike and view.kind is ValueKind.TEXT):
                 continue
             yield from self._times_on(view)
+            if view.kind is ValueKind.DATE and not view.clock:
+                yield from self._weekdays_on(view)
+
+    def _weekdays_on(self, view: ColumnView) -> Iterator[Condition]:
+        """The days of the week that the question names."""
+        for token in self.question.tokens:
+            day = token.word.removesuffix("s").title()
+            if day in WEEKDAYS:
+                on = Compare(Relator.EQUAL, Apply(Function.WEEKDAY_NAME, view.ref), Constant(day))
+                quality = 0.75 + 0.1 * self.columns[view.place].score
+                yield Condition(on, 1 << token.index, view.place, "time", quality, relation="day")
 
     def _times_on(self, view: ColumnView) -> Iterator[Condition]:
         question = self.question

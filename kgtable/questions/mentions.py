@@ -186,6 +186,15 @@ class Mentions:
                 mention = mention._replace(lexical=f"{int(after.lexical[:4]) - (day > last)}{day}")
             yield mention
 
+    def _day_before(self, place: int) -> tuple[int, int] | None:
+        """The first day of a span within a month, and its token: *between 12 and* before "18 February"."""
+        words = [token.word for token in self.tokens[:place]]
+        found = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?", words[-2]) if len(words) >= 2 else None
+        opened = len(words) >= 3 and words[-3] in ("between", "from")
+        if found is None or not (words[-1] in _TO or (words[-1] == "and" and opened)):
+            return None
+        return int(found[1]), 1 << (place - 2)
+
     def _times(self) -> Iterator[TimeMention]:
         names = months()
         taken = 0
@@ -212,6 +221,9 @@ class Mentions:
                 mask = ((1 << (last - first + 1)) - 1) << first
                 taken |= mask
                 text = f"{year or '-'}-{month:02d}" + (f"-{day:02d}" if day else "")
+                if day and (opening := self._day_before(first)) is not None and opening[0] < day:
+                    taken |= opening[1]
+                    yield TimeMention(f"{text[:-2]}{opening[0]:02d}", opening[1], full_mask=opening[1])
                 yield TimeMention(text, mask, full_mask=mask)
             elif _YEAR.fullmatch(token.word) and not quarterly >> index & 1:
                 end = tokens[index + 1] if index + 1 < len(tokens) else None

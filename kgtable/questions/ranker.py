@@ -24,11 +24,11 @@ from kgtable.questions.candidates import Candidate
 from kgtable.questions.column_comparisons import ColumnComparisons
 from kgtable.questions.comparisons import Comparisons
 from kgtable.questions.linking import Links
-from kgtable.questions.ranker_weights import RankerWeights, word_features
+from kgtable.questions.ranker_weights import SAID_GROUPS, RankerWeights, word_features
 from kgtable.questions.reading import Question
 from kgtable.questions.references import References
 from kgtable.questions.relation_index import index_of, stems_of
-from kgtable.questions.selections import SAID, Selections
+from kgtable.questions.selections import Selections
 from kgtable.questions.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.text.words import is_empty_word
 
@@ -105,12 +105,14 @@ def sources_of(
     for source in sources:
         content |= source.values
     rarity = Rarity(content, masks)
+    named = Question._all(link.mask for source in sources for link in source.column_links if link.exact)
     joined = list(joins_of(sources, joins))
     references = frozenset(ref for join in joined for ref in references_of(join))
     found = [*sources, *joined, *_parts(question, sources)]
     for source in found:
         source.rarity = rarity
         source.references = references
+        source.named = named
     return found
 
 
@@ -164,10 +166,45 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
             candidate.features.update(rival)
             candidate.score = known.linear_score(candidate.features)
         found += own
-    if any(SAID in candidate.features for candidate in found):  # a word of grouping is a part of the question
-        found = [candidate for candidate in found if SAID in candidate.features]
+    grouped = [candidate for candidate in found if SAID_GROUPS in candidate.features]
+    if grouped and known.groups_gate:
+        others = [candidate for candidate in found if SAID_GROUPS not in candidate.features]
+        gate = gate_features(grouped, others)
+        meant = sum(known.groups_gate.get(name, 0.0) * value for name, value in gate.items())
+        for candidate in grouped:
+            candidate.features[f"{SAID_GROUPS}:gate"] = max(min(meant, _FARTHEST), -_FARTHEST)
+        found = grouped if meant > 0 or not others else others
     found.sort(key=lambda candidate: -candidate.score)
     return found
+
+
+def gate_features(grouped: Sequence[Candidate], others: Sequence[Candidate]) -> dict[str, float]:
+    """What tells whether a word of grouping asks for groups: "cost per month" does not.
+
+    The features of the question, of the best candidate with groups and of the best without.
+    """
+    best = max(grouped, key=lambda candidate: candidate.score)
+    question = best.source.question
+    found = {"always": 1.0}
+    words = [name.rpartition(" ")[2] for name in best.features if name.startswith(f"{SAID_GROUPS}:word ")]
+    cues = [cue for cue in question.cues if cue in _GATE_CUES]
+    found |= {f"{said}:{word}": 1.0 for word in ("", *words) for said in (f"wh={question.wh}", *cues)}
+    found |= {
+        name: value
+        for name, value in best.features.items()
+        if name.startswith(SAID_GROUPS) or name in ("uncovered:n", "m:unlinked", "m:link", "join", "table:score")
+    }
+    rest = max(others, key=lambda candidate: candidate.score, default=None)
+    if rest is not None:
+        found["other:op=" + rest.op.partition("/")[0]] = 1.0
+        found["other:exact"] = float(any(condition.kind == "exact" for condition in rest.conditions))
+        found["other:uncovered:n"] = rest.features["uncovered:n"]
+        found["other:cue:left"] = rest.features["cue:left"]
+        found["other:same table"] = float(rest.source.ids == best.source.ids)
+    return found
+
+
+_GATE_CUES = frozenset(("average", "total", "how_many", "how_much", "each", "per", "most_often", "list", "share"))
 
 
 def execute(
@@ -292,7 +329,7 @@ def confidence_features(
         found["covered, lead:covered"] = found["lead:covered"]
     qualities = []
     for name, value in mine.items():
-        if value and (name in FOR or name in AGAINST):
+        if value and (name in FOR or name in AGAINST or name.startswith(SAID_GROUPS)):
             found[name] = value
         elif name.startswith("op="):
             found[f"op={name[3:].partition('/')[0]}"] = 1.0
@@ -306,7 +343,8 @@ def confidence_features(
 
 def confidence_of(features: Mapping[str, float], known: RankerWeights) -> float:
     """The probability that an answer with these features is right, between 0 and 1."""
-    score = sum(known.confidence.get(name, 0.0) * value for name, value in features.items())
+    weights = known.groups_confidence if SAID_GROUPS in features else known.confidence
+    score = sum(weights.get(name, 0.0) * value for name, value in features.items())
     return 1 / (1 + math.exp(-max(min(score, 30.0), -30.0)))
 
 
@@ -317,6 +355,8 @@ def _logit(probability: float) -> float:
 
 def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
     """The features of giving no answer."""
+    if found and SAID_GROUPS in found[0].features:
+        return {SAID_GROUPS: 1.0, ABSTAIN: 1.0}
     least = min((executed.features["uncovered"] for executed in found[:20]), default=1.0)
     features = {ABSTAIN: 1.0, f"{ABSTAIN}:uncovered": least, f"{ABSTAIN}:nothing": float(not found)}
     if found:

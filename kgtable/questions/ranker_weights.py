@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -81,6 +81,10 @@ class HiddenLayer:
 SURE_FROM = 0.9
 """The calibrated confidence from which an answer by rules counts as sure."""
 
+SAID_GROUPS = "group:said"
+"""The feature of groups that a question asks for by a word of grouping. Of the candidates that are ranked all have it,
+or none."""
+
 SAID = 0.5
 """The value of a feature that a word of the question is said beside an operator."""
 
@@ -99,23 +103,27 @@ def word_features(words: Iterable[str], op: str) -> dict[str, float]:
 class RankerWeights:
     """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first.
 
-    `words` are the stems that `word_features` are made of.
+    `words` are the stems that `word_features` are made of. Groups that a question asks for by a word of grouping
+    have weights of their own, made by ``scripts/train_groups.py``.
     """
 
     features: Mapping[str, float]
     confidence: Mapping[str, float]
     hidden: HiddenLayer | None = None
     words: frozenset[str] = frozenset()
+    groups: Mapping[str, float] = field(default_factory=dict)
+    groups_gate: Mapping[str, float] = field(default_factory=dict)
+    groups_confidence: Mapping[str, float] = field(default_factory=dict)
 
     def linear_score(self, features: Mapping[str, float]) -> float:
         """The weighted sum of features: what candidates are chosen by before they are executed."""
-        known = self.features
+        known = self.groups if SAID_GROUPS in features else self.features
         return sum(known[name] * value for name, value in features.items() if name in known)
 
     def scores(self, rows: Sequence[Mapping[str, float]]) -> list[float]:
         """The score of each row of features, with what the hidden layer adds."""
         linear = np.array([self.linear_score(row) for row in rows])
-        if self.hidden is not None and rows:
+        if self.hidden is not None and rows and SAID_GROUPS not in rows[0]:
             linear = linear + self.hidden.scores(rows)
         return [round(float(score), DIGITS) for score in linear]
 
@@ -123,7 +131,11 @@ class RankerWeights:
 def read_weights(data: Mapping[str, Any]) -> RankerWeights:
     """The weights of a file that ``scripts/train_ranker.py`` wrote."""
     hidden = HiddenLayer.from_json(data["hidden"]) if "hidden" in data else None
-    return RankerWeights(data["weights"], data["confidence"], hidden, frozenset(data.get("words", ())))
+    groups = data.get("groups", {})
+    return RankerWeights(
+        data["weights"], data["confidence"], hidden, frozenset(data.get("words", ())),
+        groups.get("weights", {}), groups.get("gate", {}), groups.get("confidence", {}),
+    )  # fmt: skip
 
 
 @cache

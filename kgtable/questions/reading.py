@@ -17,6 +17,7 @@ from kgtable.questions.english import (
     adjectives,
     cue_patterns,
     fold,
+    foreign_words,
     is_verb_form,
     light_words,
     naming_words,
@@ -242,6 +243,12 @@ class Question(Mentions):
         text = match[group]
         count = int(text) if text.isdigit() else number_words()[text]
         return (count, self.mask(*match.span(group))) if 1 < count <= 100 else (1, 0)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it opens with a question word of another language."""
+        words = [token.word for token in self.tokens[:2]]
+        return any(word in foreign_words() for word in words) and "the" not in words
 
     @cached_property
     def parts(self) -> tuple[str, ...]:

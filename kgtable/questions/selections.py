@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import cached_property
 
 from kgtable.programs.algebra import (
     Aggregate,
@@ -32,19 +31,17 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.questions.candidates import Candidate
-from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
+from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS
+from kgtable.questions.groupings import Groupings, GroupKey
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
 from kgtable.tables.model import Role
 
-SAID = "group:said"
-"""The feature of groups that the question asks for by a word of grouping and the name of a column."""
-
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 
 
-class Selections(Grammar):
+class Selections(Groupings):
     """Operators over the rows of a condition set."""
 
     def _basic(self, conditions: ConditionSet) -> Iterator[Candidate]:
@@ -267,18 +264,29 @@ class Selections(Grammar):
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
         source, question = self.source, self.question
+        yield from self._said_groups(conditions)
+        yield from self._period_of_most(conditions)
         free = [view for view in self.targets if view.place not in conditions.columns]
-        said = [view for view in free if self._says_each(view)]
-        if source.join is not None:
-            said += [view for view in self._shown(free, conditions.mask) if not view.measure]
-        for key in list(dict.fromkeys([*free[:3], *said]))[:5]:
+        named = [] if source.join is None else [v for v in self._shown(free, conditions.mask) if not v.measure]
+        for key in list(dict.fromkeys([*free[:3], *named]))[:5]:
             asked = key.personal and question.wh == "who"  # "who did the most shifts"
             linked = source.link(key).score > 0.3 or source.link(key).mask & question.focus
-            if not (linked or key.label or asked):
+            if not (linked or key.label or asked) or not self._repeats(key):
                 continue
-            measures = list(self._group_measures(key)) if self._repeats(key) or self._says_each(key) else []
-            for name, aggregate, measure, mask in measures:
+            for name, aggregate, measure, mask in self._group_measures(key):
                 yield from self._of_groups(name, aggregate, measure, mask, conditions, key)
+
+    def _period_of_most(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """The month or weekday that is asked for with a superlative, of dates: "which month had the most visits"."""
+        for place in range(len(self.question.tokens)):
+            span = self._span_at(place) if self.question.focus >> place & 1 and self._directions() else None
+            if span is None or span[1] & self.source.named:
+                continue
+            for key in self._dates_at(span[1], span[0], "focus"):
+                if key.mask & Question._all(c.mask for c in conditions.conditions if c.column != key.view.place):
+                    continue
+                for name, aggregate, measure, mask in self._group_measures(key.view):
+                    yield from self._of_groups(name, aggregate, measure, mask | key.mask, conditions, key.view, key)
 
     def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
@@ -288,61 +296,31 @@ class Selections(Grammar):
             if view.place != key.place:
                 name, mask = ("mean", cues["average"]) if "average" in cues else ("sum", 0)
                 yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
-                if self._says_each(key):
-                    for down, token, _, _ in self._directions()[:2]:
-                        name = "max" if down else "min"
-                        yield name, Aggregate(AGGREGATES[name], view.ref), view, token
         for view in self.targets[:4]:
             if view.place != key.place and source.link(view).score >= 0.5 and not view.measure:
                 yield "distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view, 0
 
-    def _says_each(self, key: ColumnView) -> bool:
-        """Whether the question asks for every group by naming a column: "for each year", "by year", "per year".
-
-        A measure after "by" orders rows, and a word within the name of a column, as in "price per kg", says nothing.
-        """
-        values = Question._all(c.mask for chosen in self.sets for c in chosen.conditions)
-        if key.measure or self.source.link(key).mask & values:
-            return False
-        if "order" not in self.cues and self._is_ordered_by(key):
-            return True
-        each = (self.cues.get("each", 0) | self.cues.get("per", 0)) & ~self._within_names
-        link = self.source.link(key)
-        named = link.mask
-        if key.label and self.source.join is not None:
-            named |= self.source.links[self.source.part_of(key.place)].titled
-        return bool(named & (each << 1 | each << 2 | each << 3) & ~each)
-
-    @cached_property
-    def _within_names(self) -> int:
-        """The tokens that lie within the whole name of a column."""
-        masks = (link.mask for link in self.source.column_links if link.exact and link.mask)
-        return self.question._all((1 << mask.bit_length()) - (mask & -mask) for mask in masks)
-
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
-        key: ColumnView,
+        key: ColumnView, period: GroupKey | None = None,
     ) -> Iterator[Candidate]:  # fmt: skip
         """The extreme group, all groups with what is told of each, and those beyond a number."""
-        cues = self.cues
         told = f"{name} of {measure.name}" if measure is not None else "count"
         title = key.name if key.name and key.name != told else "key"
+        by = key.ref if period is None else period.expression
         shown, value = Named(ColumnRef(title)), Named(ColumnRef(told))
         rows = conditions.over(self.source.rows(conditions.choice))
-        grouped = GroupBy(rows, (Named(key.ref, title),), (Named(aggregate, told),))
-        said = self._says_each(key)
-        also = (SAID,) if said else ()
+        grouped = GroupBy(rows, (Named(by, title),), (Named(aggregate, told),))
 
         def made(op: str, root: Node, mask: int) -> Candidate:
-            return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named, also=also)
+            return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named)
 
-        if name not in ("max", "min"):
-            for down, token, _, _ in self._directions()[:2]:
-                order = Sort(grouped, (SortKey(ColumnRef(told), down),))
-                yield made(f"group_extreme/{name}", Project(Limit(order, 1, ties=True), (shown,)), token)
-                if name == "count":
-                    yield made("group_extreme/value", Project(Limit(order, 1), (value,)), token)
-        if said or cues.keys() & {"each", "per"}:
+        for down, token, _, _ in self._directions()[:2]:
+            order = Sort(grouped, (SortKey(ColumnRef(told), down),))
+            yield made(f"group_extreme/{name}", Project(Limit(order, 1, ties=True), (shown,)), token)
+            if name == "count":
+                yield made("group_extreme/value", Project(Limit(order, 1), (value,)), token)
+        if self.cues.keys() & {"each", "per"}:
             yield made(f"group/{name}", grouped, 0)
         numbers = [t for t in self.question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
         for threshold in numbers[:1]:

@@ -36,6 +36,9 @@ from kgtable.tables.model import Role
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
+MOST_JOINED = 6
+"""Tables that a question speaks of which are joined in pairs."""
+
 MOST_KEY_COLUMNS = 200
 """Columns of a table that are compared with those of another one for a key."""
 
@@ -84,6 +87,8 @@ class ProgramSource:
         self.rarity = Rarity(0, ())
         self.score, self.rank, self.joins = score, rank, tuple(joins)
         self.references: frozenset[ColumnRef] = frozenset()
+        self.named = 0
+        """The tokens that name a column in full, of this or another of the tables that are looked at."""
         self.question: Question = links[0].question
         columns: list[ColumnView] = []
         column_links: list[ColumnLink] = []
@@ -296,9 +301,7 @@ def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition
 
 def joins_of(sources: Sequence[ProgramSource], stated: TableRelations | None = None) -> Iterator[ProgramSource]:
     """Pairs of single-table sources that share a key, or are joined by the graph, where the question speaks of both."""
-    for one, other in combinations(sources[:6], 2):
-        if not (_spoken(one) and _spoken(other)):
-            continue
+    for one, other in combinations([source for source in sources if _spoken(source)][:MOST_JOINED], 2):
         left, right = one.links[0].index, other.links[0].index
         key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:

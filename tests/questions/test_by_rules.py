@@ -298,6 +298,59 @@ def test_by_a_measure_orders_and_top_is_the_most_also_of_durations() -> None:
     assert ask("top 2 projects by hours", HOURS).text == "Dogwood; Birch"
 
 
+VISITS = relation(
+    "visits", ("Visited on", "Guest", "Town", "Paid (EUR)", "Kind"),
+    ("2024-01-08", "Ada", "Ely", "20", "tour"), ("2024-01-23", "Bo", "York", "30", "talk"),
+    ("2024-02-05", "Ada", "Ely", "25", "tour"), ("2024-04-03", "Cy", "", "40", "tour"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("total paid per month", "2024-01: 50; 2024-02: 25; 2024-04: 40"),
+        ("total paid by quarter", "2024-Q1: 75; 2024-Q2: 40"),
+        ("visits by weekday", "Monday: 2; Tuesday: 1; Wednesday: 1"),
+        ("total paid by town", "Ely: 45; York: 30; (blank): 40"),
+        ("average paid for each guest", "Ada: 22.5; Bo: 30; Cy: 40"),
+        ("guest-wise total paid", "Ada: 45; Bo: 30; Cy: 40"),
+        ("total paid by gest", "Ada: 45; Bo: 30; Cy: 40"),
+        ("top 2 guests by total paid", "Ada: 45; Cy: 40"),
+        ("total paid by kind and guest", "tour: Ada, 45; talk: Bo, 30; tour: Cy, 40"),
+    ],
+)
+def test_periods_several_keys_and_words_of_grouping(question: str, text: str) -> None:
+    assert ask(question, VISITS).text == text
+
+
+def test_per_before_a_unit_or_a_month_of_a_price_asks_for_no_groups() -> None:
+    plans = relation(
+        "plans", ("Plan", "Fee per month (EUR)", "From"), ("Basic", "9", "2024-01-01"), ("Gold", "19", "2024-02-01")
+    )
+    assert ask("How much does Gold cost per month?", plans).value == "19"
+
+
 def test_a_list_of_numbers_keeps_equal_ones() -> None:
     rents = relation("rents", ("Flat", "Rent (EUR)"), ("A1", "620"), ("A2", "640"), ("A3", "620"))
     assert ask("What are the rents of A1, A2 and A3?", rents).text == "620; 640; 620"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("total paid between 20 and 31 January 2024", "30"),
+        ("How many visits were on a Monday?", "2"),
+        ("Which weekday had the most visits?", "Monday"),
+        ("total paid of Ada not for a talk", "45"),
+        ("Which guests were from outside York?", "Ada"),
+    ],
+)
+def test_days_weekdays_and_what_a_negation_is_of(question: str, text: str) -> None:
+    assert ask(question, VISITS).text == text
+
+
+@pytest.mark.parametrize("question", ["Wie viele Besuche gab es?", "Combien de visites ?", "¿Cuántas visitas hubo?"])
+def test_a_question_in_another_language_is_told_so(question: str) -> None:
+    answer = ask(question, VISITS)
+    assert answer.best is None
+    assert "English" in answer.reasons[0]

@@ -199,6 +199,30 @@ def _is_amount(text: str) -> bool:
     return number is not None and (number.unit is None or number.unit.startswith(_AMOUNT_UNITS))
 
 
+NAMED_TOTAL = re.compile(
+    r"^(?:grand[ -]|sub-?\s?)?totals?(?: (?:for|of|over|across|in) .*|\b)"
+    r"|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$"
+    r"|^sums?(?:\s*\([^)]*\)|\s+(?:of|over) (?:all|the)\b.*)?[\s:.]*$"
+    r"|^(?:ins)?gesamt(?:summe)?\b|^(?:zwischen)?summe\b|^sous-total|^suma total"
+    r"|^(?:totale|totaa?l|totaux|totales|totais|totalt|i alt|yhteensä|somme|summa|suma|razem|ogółem|łącznie|celkem"
+    r"|spolu|összesen|toplam|altogether|all together|итого|всего|разом|усього"
+    r"|合计|合計|总计|總計|总和|小计|小計|합계|총계|[σ∑])"
+    r"(?:\s*\([^)]*\))?[\s:.]*$",
+    re.IGNORECASE,
+)
+"""What total rows are called, by themselves or, behind a word for totals, with what they are the total of."""
+
+
+@lru_cache(maxsize=20_000)
+def is_named_total(label: str) -> bool:
+    """Whether a label says that its row is a total.
+
+    >>> [is_named_total(label) for label in ("Total assets", "Sub-total", "Net sales", "Totality")]
+    [True, True, False, False]
+    """
+    return bool(NAMED_TOTAL.search(label.strip()))
+
+
 def blank(text: str) -> bool:
     """Whether a cell holds nothing but white space."""
     return not text or text.isspace()

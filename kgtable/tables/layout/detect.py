@@ -12,7 +12,7 @@ from types import MappingProxyType
 from kgtable.errors import MappingError
 from kgtable.tables.layout.cell_roles import SAMPLE_ROWS, Profile, blank, profile_rows
 from kgtable.tables.layout.groups import Groups, find_groups
-from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row, make_columns
+from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, header_of_lines, is_unit_row, make_columns
 from kgtable.tables.layout.label_column import (
     find_label_column,
     find_shared,
@@ -20,6 +20,7 @@ from kgtable.tables.layout.label_column import (
     with_margin,
     without_margin,
 )
+from kgtable.tables.layout.line_classes import FEWEST_LINES, LineReading, read_lines
 from kgtable.tables.layout.notes import (
     find_footnotes,
     find_marks,
@@ -46,11 +47,19 @@ def detect_structure(grid: Grid) -> Structure:
     margin = left_margin(grid)
     inner = without_margin(grid, margin) if margin else grid
     profile = profile_rows(inner.head, inner.width)
-    found = find_header(inner, inner.head[:TOP_ROWS], profile)
+    lines = _told_by_trees(inner)
+    found = header_of_lines(inner, lines, profile) or find_header(inner, inner.head[:TOP_ROWS], profile)
     structure = _with_columns(inner, found)
     if not grid.streamed:
-        structure = _with_body(inner, structure, found, profile)
+        structure = _with_body(inner, structure, found, profile, lines)
     return with_margin(structure, margin) if margin else structure
+
+
+def _told_by_trees(grid: Grid) -> LineReading:
+    """The classes of the lines; none where the file itself marks its header, or in a short table without text above."""
+    lines = LineReading({}, {}) if grid.header_cells else read_lines(grid)
+    fewest = FEWEST_LINES // 2 if lines.rows("m") else FEWEST_LINES
+    return lines if len(lines.kinds) >= fewest else LineReading({}, {})
 
 
 FEWEST_BLANK = 4
@@ -131,17 +140,19 @@ def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None
 
 
 def _with_body(
-    grid: Grid, structure: Structure, found: HeaderRows, profile: Profile, aside: Iterable[int] = ()
+    grid: Grid, structure: Structure, found: HeaderRows, profile: Profile, lines: LineReading, aside: Iterable[int] = ()
 ) -> Structure:
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
-    footnotes = find_footnotes(body, grid.width) | {row for row in aside if row in body}
-    footnotes |= _closing_lines(grid, body, footnotes)
+    footnotes = frozenset(row for row in find_footnotes(body, grid.width) if not lines.sure(row, "gdth"))
+    footnotes |= _closing_lines(grid, body, footnotes) | {row for row in aside if row in body}
+    footnotes |= {row for row in lines.rows("n") if row in body}
     footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()
     marks = find_marks(grid, structure.header, data.values(), footnotes, chain.from_iterable(beside))
-    groups = find_groups(grid, found, data, structure.label_column, profile)
+    told = lines if len(lines.kinds) >= FEWEST_LINES else LineReading({}, {})
+    groups = find_groups(grid, found, data, structure.label_column, profile, told)
     apart = groups.heads | {row for row in groups.totals.rows if not blank(cell_of(data[row], 0))}
     members = {row: cells for row, cells in data.items() if not all(map(blank, cells)) and row not in apart}
     return replace(
@@ -231,7 +242,7 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
         structure = _with_columns(grid, found, label)
     if grid.streamed:
         return replace(structure, footnotes=frozenset(row for row in decision.aside if row >= start))
-    return _with_body(grid, structure, found, profile_rows(grid.head, grid.width), decision.aside)
+    return _with_body(grid, structure, found, profile_rows(grid.head, grid.width), _told_by_trees(grid), decision.aside)
 
 
 def _check_rows_left(grid: Grid, structure: Structure, decision: LayoutDecision, start: int) -> None:

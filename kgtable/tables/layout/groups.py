@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.tables.layout.cell_roles import Profile
+from kgtable.tables.layout.cell_roles import Profile, is_named_total
 from kgtable.tables.layout.header import HeaderRows
+from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.layout.row_kinds import (
     RowKind,
     Totals,
     find_totals,
-    is_named_total,
     kinds_of_rows,
     label_of,
     levels_of_rows,
@@ -52,7 +52,9 @@ class Groups:
     totals: Totals = field(default_factory=Totals)
 
 
-def find_groups(grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_column: int, profile: Profile) -> Groups:
+def find_groups(
+    grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_column: int, profile: Profile, lines: LineReading
+) -> Groups:
     """The groups among the body rows (footnotes left out), given by grid row in order.
 
     A row heads others if it has a label and no values, if the following rows are indented or start
@@ -61,8 +63,14 @@ def find_groups(grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_co
     blank row, and with its total.
     """
     kinds = kinds_of_rows(grid, found, body, label_column, profile)
+    for index, kind in kinds.items():
+        if kind is RowKind.HEADING and lines.sure(index, "d"):
+            kinds[index] = RowKind.VALUES
+        elif kind is RowKind.VALUES and lines.sure(index, "g"):
+            kinds[index] = RowKind.HEADING
     values = {index: row for index, row in body.items() if kinds[index] is RowKind.VALUES}
     totals = find_totals(values, label_column, profile)
+    totals.rows |= {row for row in lines.rows("t") if row in values}
     levels = levels_of_rows(grid, body, kinds, label_column)
     _lower_parts_of_totals(values, levels, totals, label_column, profile, body, kinds)
     groups = Groups(totals=totals)

@@ -23,6 +23,7 @@ from kgtable.tables.layout.cell_roles import (
     shape_votes,
     year_with_unit,
 )
+from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.model import Area, Column, Grid, Row
 
 MOST_TITLE_ROWS = 20
@@ -43,6 +44,25 @@ class HeaderRows:
     unit_rows: frozenset[int] = frozenset()
     body_start: int = 0
     stated: tuple[int, ...] = ()
+
+
+def header_of_lines(grid: Grid, lines: LineReading, profile: Profile) -> HeaderRows | None:
+    """The header rows by the classes of the lines; None where no line is of a body, or the header is of answers."""
+    rows = grid.head
+    start = next(iter(lines.rows("gdt")), None)
+    if start is None:
+        return None
+    header = [row for row in lines.rows("h") if row < start]
+    if len(header) == 1 and _repeats(rows[header[0]], rows[start:], profile):
+        return None
+    stated = _stated_unit(rows, header[0], header[-1] + 1) if header else ()
+    if stated:
+        start = header.pop()
+    units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, header[0]))
+    if len(units) == len(header):
+        units = frozenset()
+    titles = tuple(row for row in range(start) if row not in header)
+    return HeaderRows(titles, tuple(header), units, start, stated)
 
 
 def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from kgtable.tables.layout.cell_roles import Look, blank, look, profile_rows
 from kgtable.tables.layout.header import filled
+from kgtable.tables.layout.line_classes import FEWEST_LINES, LineReading, read_lines
 from kgtable.tables.model import Area, Grid, Notice, Position, Row
 from kgtable.values.unit_phrases import parse_unit_text
 
@@ -53,7 +54,9 @@ def split_regions(grid: Grid, begins: Sequence[int] | None = None) -> list[Grid]
         return [grid]
     whole = Area(0, 0, len(grid.head) - 1, grid.width - 1)
     doubts: list[Area] = []
-    areas = list(_areas(grid.head, whole, doubts, DEEPEST))[: MOST_PARTS + 1]
+    lines = read_lines(grid)
+    areas = list(_areas(grid.head, whole, doubts, DEEPEST, lines if len(lines.kinds) >= FEWEST_LINES else None))
+    areas = areas[: MOST_PARTS + 1]
     if 1 < len(areas) <= MOST_PARTS:
         return [_part(grid, area, number, areas) for number, area in enumerate(areas)]
     return [replace(grid, notices=(*grid.notices, *(_doubt(grid, area) for area in doubts[:1])))]
@@ -105,21 +108,51 @@ def _may_hold_several(grid: Grid) -> bool:
     return bool(open_columns)
 
 
-def _areas(rows: Sequence[Row], area: Area, doubts: list[Area], depth: int) -> Iterator[Area]:
-    """The tables within an area."""
+def _areas(
+    rows: Sequence[Row], area: Area, doubts: list[Area], depth: int, lines: LineReading | None
+) -> Iterator[Area]:
+    """The tables within an area: by the classes of the lines that go over its whole width, then by rules."""
     if depth == 0:
         yield area
         return
-    parts = _cut_rows(rows, area, doubts)
+    parts = [area] if lines is None else _cut_lines(rows, area, lines)
     if len(parts) == 1:
-        parts = _cut_columns(rows, area)
+        parts = _cut_rows(rows, area, doubts)
+    if len(parts) == 1 and len(parts := _cut_columns(rows, area)) > 1:
+        lines = None
     if len(parts) == 1:
         parts = _cut_at_headers(rows, area, doubts)
     if len(parts) == 1:
         yield area
         return
     for part in parts:
-        yield from _areas(rows, part, doubts, depth - 1)
+        yield from _areas(rows, part, doubts, depth - 1, lines)
+
+
+def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area]:
+    """The area cut above each header, with the text above it, that follows the body or the notes of another table.
+
+    A header of one cell is a heading, and one that repeats the header above without a gap goes on with its table.
+    """
+    starts, header, fresh = [area.top], set[Row](), set[Row]()
+    begin: int | None = None
+    body = False
+    for row, kind in lines.kinds.items():
+        if not area.top <= row <= area.bottom:
+            continue
+        if kind in "mh":
+            begin = row if begin is None else begin
+            if kind == "h":
+                fresh.add(_stripped(rows[row]))
+        elif kind != "n":
+            gap = begin is not None and begin > 0 and not _stripped(rows[begin - 1])
+            if body and begin is not None and any(len(set(line)) > 1 for line in fresh if gap or line not in header):
+                starts.append(begin)
+            header, fresh, begin, body = fresh or header, set[Row](), None, True
+        else:
+            begin, fresh = None, set[Row]()
+    bounds = [*starts, area.bottom + 1]
+    return [replace(area, top=top, bottom=end - 1) for top, end in pairwise(bounds)]
 
 
 def _cells(rows: Sequence[Row], area: Area) -> list[Row]:

@@ -10,10 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 
-from kgtable.tables.layout.cell_roles import Look, Profile, blank, is_money_or_scale, look
+from kgtable.tables.layout.cell_roles import (
+    NAMED_TOTAL,
+    Look,
+    Profile,
+    blank,
+    is_money_or_scale,
+    is_named_total,
+    look,
+)
 from kgtable.tables.layout.header import HeaderRows, filled
 from kgtable.tables.layout.row_sums import CALLED_FIGURES, MOST_COLUMNS, Amounts, count_added, figures, nest
 from kgtable.tables.model import Grid, Row
@@ -162,18 +170,6 @@ MOST_SUMS = 5_000
 LARGEST = 30
 """Amounts of more digits than this before the point are not added up."""
 
-_NAMED = re.compile(
-    r"^(?:grand[ -]|sub-?\s?)?totals?(?: (?:for|of|over|across|in) .*|\b)"
-    r"|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$"
-    r"|^sums?(?:\s*\([^)]*\)|\s+(?:of|over) (?:all|the)\b.*)?[\s:.]*$"
-    r"|^(?:ins)?gesamt(?:summe)?\b|^(?:zwischen)?summe\b|^sous-total|^suma total"
-    r"|^(?:totale|totaa?l|totaux|totales|totais|totalt|i alt|yhteensä|somme|summa|suma|razem|ogółem|łącznie|celkem"
-    r"|spolu|összesen|toplam|altogether|all together|итого|всего|разом|усього"
-    r"|合计|合計|总计|總計|总和|小计|小計|합계|총계|[σ∑])"
-    r"(?:\s*\([^)]*\))?[\s:.]*$",
-    re.IGNORECASE,
-)
-"""What total rows are called, by themselves or, behind a word for totals, with what they are the total of."""
 _MAYBE = re.compile(
     r"^all\b|\b(?:total|sub-?total|gross|net|balance|aggregate|combined|consolidated|overall|sum|together)\b",
     re.IGNORECASE,
@@ -188,16 +184,6 @@ class Totals:
 
     rows: set[int] = field(default_factory=set)
     first: dict[int, int] = field(default_factory=dict)
-
-
-@lru_cache(maxsize=20_000)
-def is_named_total(label: str) -> bool:
-    """Whether a label says that its row is a total.
-
-    >>> [is_named_total(label) for label in ("Total assets", "Sub-total", "Net sales", "Totality")]
-    [True, True, False, False]
-    """
-    return bool(_NAMED.search(label.strip()))
 
 
 def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) -> Totals:
@@ -231,7 +217,7 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
         row, label = rows[index], labels[index]
         here = amounts(index)
         filled_share = 1 - here.count(None) / len(here)
-        by_name = index in named and filled_share > 0 and (of_numbers or bool(_NAMED.fullmatch(label)))
+        by_name = index in named and filled_share > 0 and (of_numbers or bool(NAMED_TOTAL.fullmatch(label)))
         by_name = by_name and not _is_described(row, label_column, profile)
         without_name = not label and of_numbers and mostly_labelled and index != next(iter(rows))
         only_numbers = profile.numeric.issuperset(filled(row))

@@ -241,3 +241,66 @@ def _told_again(
         return frozenset()
     kept = max(runs, key=len)
     return frozenset(rows[at] for run in runs if run is not kept for at in run)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """For each line the run right above it that it adds up: in how many columns, their share, digits, and members."""
+
+    columns: npt.NDArray[np.int64]
+    share: npt.NDArray[np.float64]
+    figures: npt.NDArray[np.int64]
+    members: npt.NDArray[np.int64]
+
+
+DEEPEST_SUM: Final = 3
+"""Sums of sums of sums."""
+
+
+def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) -> Runs:
+    """The lines that add up the lines right above them, without those that other lines added up before.
+
+    Args:
+        values: lines by columns, not a number where there is none.
+        decimals: the digits behind the point of each; sums may be rounded there.
+    """
+    count = len(values)
+    columns, share = np.zeros(count, dtype=np.int64), np.zeros(count)
+    digits, members = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    known = ~np.isnan(values)
+    told = np.where(known, values, 0.0)
+    open_lines = np.flatnonzero((known & (told != 0)).any(axis=1))
+    for _ in range(DEEPEST_SUM):
+        if len(open_lines) < 3:
+            break
+        own, given = told[open_lines], known[open_lines] & (told[open_lines] != 0)
+        slack = np.where(decimals[open_lines] > 0, 0.6 * 10.0 ** -decimals[open_lines], 0.01)
+        wanted = given.sum(axis=1)
+        running = np.concatenate([np.zeros((1, own.shape[1])), own.cumsum(axis=0)])
+        full = np.concatenate([np.zeros((1, own.shape[1]), dtype=np.int64), given.cumsum(axis=0)])
+        size = np.zeros(len(open_lines), dtype=np.int64)
+        for length in range(2, min(LONGEST_SUM, len(open_lines) - 1) + 1):
+            at = np.arange(length, len(open_lines))
+            off = np.abs(running[at] - running[at - length] - own[at])
+            good = given[at] & (off <= slack[at]) & (full[at] - full[at - length] > 1)
+            agree = good.sum(axis=1)
+            hit = (agree > 0) & (agree >= 0.7 * wanted[at]) & (size[at] == 0)
+            if hit.any():
+                rows = at[hit]
+                size[rows] = length
+                lines = open_lines[rows]
+                fresh = columns[lines] == 0
+                columns[lines[fresh]] = agree[hit][fresh]
+                share[lines[fresh]] = (agree[hit] / wanted[rows])[fresh]
+                scaled_digits = np.log10(np.abs(own[rows]) * 10.0 ** decimals[lines] + 1.0)
+                digits[lines[fresh]] = np.ceil((scaled_digits * good[hit]).sum(axis=1)).astype(np.int64)[fresh]
+                members[lines[fresh]] = length
+        if not size.any():
+            break
+        kept = np.ones(len(open_lines), dtype=bool)
+        for place in np.flatnonzero(size).tolist():
+            kept[place - size[place] : place] = False
+        if kept.all():
+            break
+        open_lines = open_lines[kept]
+    return Runs(columns, share, digits, members)

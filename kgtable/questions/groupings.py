@@ -1,0 +1,307 @@
+"""Groups that a question asks for by a word of grouping: "total hours by client", "orders per month", "top 3 drivers".
+
+The word is a part of the question: a column or a period of dates must follow it and is the key of the groups. What is
+told of each group is a number of rows or an aggregate of a measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, product
+
+from rapidfuzz.distance import DamerauLevenshtein
+
+from kgtable.programs.algebra import (
+    Aggregate,
+    AggregateFunction,
+    Apply,
+    ColumnRef,
+    Expression,
+    Function,
+    GroupBy,
+    IsMissing,
+    Limit,
+    Named,
+    Rows,
+    Sort,
+    SortKey,
+    ValueKind,
+)
+from kgtable.programs.relation import NAMING
+from kgtable.questions.candidates import DETERMINERS, Candidate
+from kgtable.questions.english import words_of_type
+from kgtable.questions.grammar import AGGREGATES, Grammar
+from kgtable.questions.ranker_weights import SAID_GROUPS as SAID
+from kgtable.questions.reading import Question
+from kgtable.questions.relation_index import ColumnView
+from kgtable.questions.sources import ConditionSet
+
+SPANS = {
+    "month": Function.YEAR_MONTH,
+    "quarter": Function.YEAR_QUARTER,
+    "year": Function.YEAR,
+    "weekday": Function.WEEKDAY_NAME,
+}
+"""The periods that dates are grouped by, under the names of their types of words."""
+
+_MOST_KEYS = 3
+"""Columns that one word of grouping may be followed by, and keys of one program."""
+_MOST_GROUPINGS = 6
+_LEAST_MISSPELT = 4
+"""Letters of a word from which one of them may be wrong."""
+_FILLERS = DETERMINERS | {"of", "different", "single", "individual", "calendar"}
+_KINDS = ("type", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """A column, or a period of its dates, that rows are grouped by, with the tokens that say so."""
+
+    view: ColumnView
+    span: Function | None
+    mask: int
+    score: float
+    word: str
+    """The word of grouping."""
+
+    @property
+    def expression(self) -> Expression:
+        """Its value for a row."""
+        return self.view.ref if self.span is None else Apply(self.span, self.view.ref)
+
+    @property
+    def name(self) -> str:
+        """Its header in the result."""
+        words = next((word for word, span in SPANS.items() if span is self.span), "")
+        return f"{self.view.name} ({words})" if words else self.view.name or "key"
+
+
+class Groupings(Grammar):
+    """Groups by the columns that a question names for it."""
+
+    def _said_groups(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """All groups with what is told of each, or the first of them, over the rows of a condition set."""
+        for keys in self._said_keys:
+            mask = Question._all(key.mask for key in keys)
+            others = Question._all(c.mask for c in conditions.conditions if c.column not in _spanned(keys))
+            if mask & others or {key.view.place for key in keys if key.span is None} & conditions.columns:
+                continue
+            for name, aggregate, measure, said in self._told_of_groups(keys, mask | conditions.mask):
+                yield self._groups(keys, name, aggregate, measure, mask, said, conditions)
+
+    def _groups(
+        self, keys: Sequence[GroupKey], name: str, aggregate: Expression, measure: ColumnView | None, mask: int,
+        said: int, conditions: ConditionSet,
+    ) -> Candidate:  # fmt: skip
+        told = f"{name} of {measure.name}" if measure is not None else "count"
+        rows: Rows = conditions.over(self.source.rows(conditions.choice))
+        for key in keys:
+            if key.span is Function.WEEKDAY_NAME:  # groups stand in the order of their first rows
+                rows = Sort(rows, (SortKey(Apply(Function.WEEKDAY, key.view.ref), False),))
+        names = [key.name if key.name != told else "key" for key in keys]
+        grouped: Rows = GroupBy(
+            rows,
+            tuple(Named(key.expression, title) for key, title in zip(keys, names, strict=True)),
+            (Named(aggregate, told),),
+        )
+        by_time = [
+            SortKey(ColumnRef(title), False)
+            for key, title in zip(keys, names, strict=True)
+            if key.view.temporal and key.span is not Function.WEEKDAY_NAME
+        ]
+        count, limited = self.question.limit
+        features = {
+            SAID: 1.0,
+            f"{SAID}:{name} {'said' if said else 'meant'}": 1.0,
+            f"{SAID}:keys": float(len(keys)),
+            f"{SAID}:key": min(key.score for key in keys),
+            f"{SAID}:span": float(any(key.span is not None for key in keys)),
+            f"{SAID}:of one row": float(any(key.view.distinct == key.view.filled for key in keys if key.span is None)),
+            **{f"{SAID}:word {key.word}": 1.0 for key in keys},
+        }
+        mask |= said
+        if self._is_first_of_groups(keys):
+            down = next((down for down, _, _, _ in self._directions()), True)
+            direction = Question._all(token for _, token, _, _ in self._directions())
+            mask |= limited | direction | self.cues.get("first", 0)
+            grouped = Limit(Sort(grouped, (SortKey(ColumnRef(told), down),)), count)
+        elif by_time or any(key.view.missing for key in keys):
+            gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names]
+            grouped = Sort(grouped, (*(gaps if any(key.view.missing for key in keys) else ()), *by_time))
+        candidate = self.make(
+            f"group/{name}", grouped, conditions, target=keys[0].view, measure=measure, mask=mask, features=features,
+            others=[key.view for key in keys[1:]],
+        )  # fmt: skip
+        unsaid = self.source.named & ~candidate.mask  # "amount", which says nothing in most questions, is a column
+        candidate.features[f"{SAID}:left"] = float(unsaid.bit_count())
+        return candidate
+
+    def _told_of_groups(
+        self, keys: Sequence[GroupKey], taken: int
+    ) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
+        """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
+        places = {key.view.place for key in keys}
+        how_many = self.cues.get("how_many", 0)
+        yield "count", Aggregate(AggregateFunction.COUNT), None, how_many
+        named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
+        if self._is_first_of_groups(keys):
+            named = [(name, mask) for name, mask in named if name not in ("max", "min")]
+        free = [view for view in self.measures if view.place not in places]
+        linked = [view for view in free if self.source.link(view).mask & ~taken][: _MOST_KEYS + 1]
+        for view in linked or free[:2]:
+            for name, mask in named or [("sum", how_many), ("mean", 0)]:
+                yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
+        for view in self.targets[:4]:
+            link = self.source.link(view)
+            if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
+                function, name = AggregateFunction.COUNT, "count"
+                if "distinct" in self.cues or self.source.join is not None or view.role in NAMING or view.personal:
+                    function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
+                yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
+
+    def _is_first_of_groups(self, keys: Sequence[GroupKey]) -> bool:
+        """Whether the groups with the highest or lowest values are asked for, and not the highest value of each."""
+        return bool(self._ranked_by_limit) and all(key.mask & self._ranked_by_limit for key in keys)
+
+    @cached_property
+    def _ranked_by_limit(self) -> int:
+        """The tokens behind "top 3"."""
+        _, limited = self.question.limit
+        return limited << 1 | limited << 2
+
+    @cached_property
+    def _said_keys(self) -> list[tuple[GroupKey, ...]]:
+        """The keys that the words of grouping are followed by: for each several columns may be meant."""
+        choices: list[list[GroupKey]] = []
+        for marker, place, word in self._markers:
+            found = self._keys_at(marker, place, word)
+            if not found:
+                continue
+            choices.append(found)
+            end = max(key.mask for key in found).bit_length()
+            if end + 1 < len(self.question.tokens) and self.question.tokens[end].word == "and":
+                more = self._keys_at(1 << end, end + 1, word)
+                choices += [more] if more else []
+        if not choices and (asked := self._keys_asked_for()):
+            choices.append(asked)
+        several = islice(product(*choices[:_MOST_KEYS]), 4 * _MOST_GROUPINGS) if choices else ()
+        apart = (keys for keys in several if len({(key.view.place, key.span) for key in keys}) == len(keys))
+        return sorted(apart, key=lambda keys: -sum(key.score for key in keys))[:_MOST_GROUPINGS]
+
+    @cached_property
+    def _markers(self) -> list[tuple[int, int, str]]:
+        """The words of grouping: their tokens, the place of the word that names the key, and the kind of each."""
+        tokens, found = self.question.tokens, []
+        values = Question._all(c.mask for chosen in self.sets for c in chosen.conditions if c.kind == "exact")
+        each = (self.cues.get("each", 0) | self.cues.get("per", 0)) & ~self._within_names
+        for token in tokens:
+            mark = 1 << token.index
+            by = token.word == "by" and "order" not in self.cues
+            if (by or each & mark) and not mark & values:
+                place = token.index + 1
+                while place < len(tokens) - 1 and (
+                    tokens[place].word in _FILLERS
+                    or each >> place & 1
+                    or (tokens[place].word in _KINDS and tokens[place + 1].word == "of")
+                ):
+                    mark |= 1 << place
+                    place += 1
+                if place < len(tokens):
+                    found.append((mark, place, token.word if token.word in ("by", "per") else "each"))
+            elif token.word == "wise" and token.index:
+                found.append((mark, token.index - 1, "wise"))
+            elif not token.index and self._span_at(0) and token.word.endswith("ly"):
+                found.append((mark, 0, "first"))
+        return found
+
+    @cached_property
+    def _within_names(self) -> int:
+        """The tokens that lie within the name of a column that says *per* itself: "price per kg"."""
+        words = {token.word for token in self.question.tokens if (self.cues.get("per", 0) >> token.index) & 1}
+        linked = zip(self.source.columns, self.source.column_links, strict=True)
+        masks = (link.mask for view, link in linked if link.exact and link.mask and words & set(_words(view)))
+        return Question._all((1 << mask.bit_length()) - (mask & -mask) for mask in masks)
+
+    def _keys_at(self, marker: int, place: int, word: str) -> list[GroupKey]:
+        """The columns, and the periods of dates, that a word of grouping before this place may mean."""
+        found = list(self._columns_at(marker, place, word))
+        spans = self._span_at(place) or self._span_at(place + 1)
+        if spans and not any(key.score >= 1 and key.view.kind is not ValueKind.DATE for key in found):
+            found = [key for key in found if not key.view.temporal]
+            found += self._dates_at(marker | spans[1], spans[0], word)
+        found = found or list(self._misspelt(marker, place, word))
+        return sorted(found, key=lambda key: (-key.mask.bit_count(), -key.score))[:_MOST_KEYS]
+
+    def _columns_at(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
+        """The columns that are named here, or by the word behind: *by customer town*."""
+        source, tokens = self.source, self.question.tokens
+        here = at = 1 << place
+        others = Question._all(link.mask for link in source.column_links) | source.title | source.near
+        if place + 1 < len(tokens) and not tokens[place + 1].empty and here & others:
+            at |= here << 1
+        exact = Question._all(link.mask for link in source.column_links if link.exact)
+        for view in source.columns:
+            link = source.link(view)
+            said = link.mask
+            if view.label:  # the rows of a table are called as it is
+                said |= source.links[source.part_of(view.place)].titled & ~exact
+            unique = view.filled > 1 and view.distinct == view.filled and not self._repeats(view)
+            named = said & (here if unique else at)
+            if view.measure or not named or (link.mask & here and view.place in source.overshadowed):
+                continue
+            run = here | named
+            while (wider := said & (run | run << 1) | run) != run:
+                run = wider
+            score = link.score if link.mask & at else 0.5
+            yield GroupKey(view, None, marker | run, score + 0.2 * bool(named & here), word)
+
+    def _dates_at(self, mask: int, span: Function, word: str) -> Iterator[GroupKey]:
+        """The columns of dates whose periods may be meant, the one that the question names best first."""
+        link = self.source.link
+        dates = [view for view in self.source.columns if view.kind is ValueKind.DATE and not view.clock]
+        for view in sorted(dates, key=lambda view: (-link(view).score, view.place))[:2]:
+            yield GroupKey(view, span, mask | link(view).mask, 0.6 + 0.3 * link(view).score, word)
+
+    def _misspelt(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
+        """The columns whose name differs by one letter from the word."""
+        written = self.question.tokens[place].word
+        for view in self.source.columns:
+            near = (DamerauLevenshtein.distance(written, name, score_cutoff=1) <= 1 for name in _spellings(view))
+            if len(written) >= _LEAST_MISSPELT and not view.measure and any(near):
+                yield GroupKey(view, None, marker | 1 << place, 0.7, word)
+
+    def _keys_asked_for(self) -> list[GroupKey]:
+        """The keys behind "top 3"."""
+        limited = self._ranked_by_limit
+        places = (place for place in range(len(self.question.tokens)) if limited >> place & 1)
+        keys = (key for place in places for key in self._keys_at(0, place, "limit"))
+        found = [key for key in keys if self._repeats(key.view) and key.score > 0.5]
+        return sorted(found, key=lambda key: -key.score)[:_MOST_KEYS]
+
+    def _span_at(self, place: int) -> tuple[Function, int] | None:
+        """The period that a word names, and its tokens."""
+        tokens = self.question.tokens
+        if not 0 <= place < len(tokens):
+            return None
+        if [token.word for token in tokens[place : place + 4]] == ["day", "of", "the", "week"]:
+            return Function.WEEKDAY_NAME, 15 << place
+        for name, span in SPANS.items():
+            if tokens[place].stem in words_of_type(name):
+                return span, 1 << place
+        return None
+
+
+def _spanned(keys: Sequence[GroupKey]) -> frozenset[int]:
+    """The places of the columns of dates whose periods are keys."""
+    return frozenset(key.view.place for key in keys if key.span is not None)
+
+
+def _spellings(view: ColumnView) -> Iterable[str]:
+    """The words of a header, singular and plural."""
+    return (form for word in _words(view) for form in (word, f"{word}s"))
+
+
+def _words(view: ColumnView) -> list[str]:
+    return view.name.lower().split()

@@ -1,0 +1,144 @@
+"""What each line of a sheet is, by boosted trees over its features and a decoder over the sequence of lines.
+
+The trees are trained by `scripts/train_lines.py` and kept in `line_trees.npz`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kgtable.tables.layout.line_features import describe_lines
+from kgtable.tables.model import Grid
+
+CLASSES: Final = "mhgdtn"
+"""Metadata above a table, header, group heading, data, total or another derived row, note."""
+MODEL: Final = Path(__file__).with_name("line_trees.npz")
+MOVES_WEIGHT: Final = 0.5
+"""Weight of the usual sequence of classes against the trees."""
+
+SURE: Final = 0.9
+"""Lines of which the trees are less sure are left to the rules."""
+FEWEST_LINES: Final = 12
+"""A table of fewer lines tells the trees little of groups and totals."""
+MOST_ABOVE, MOST_BELOW = 1_000, 500
+"""Lines that are looked at from the top and from the end of a long table."""
+
+_Scores: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LineTrees:
+    """Boosted trees, all in one table of nodes, and how often a zone follows another.
+
+    A node of a tree goes to `left` where its feature is at most `threshold`, else to the node behind; a leaf goes to
+    itself and has a `value`. `moves` are logarithms by gap (none, blank lines), zone
+    before (the first is the start) and zone.
+    """
+
+    feature: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float32]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+    roots: npt.NDArray[np.int64]
+    start: _Scores
+    moves: _Scores
+    depth: int
+
+    def probabilities(self, values: npt.NDArray[np.float32]) -> _Scores:
+        """The probability of each class for each line."""
+        at = np.broadcast_to(self.roots, (len(values), len(self.roots)))
+        lines = np.arange(len(values))[:, None]
+        for _ in range(self.depth):
+            at = np.where(values[lines, self.feature[at]] <= self.threshold[at], self.left[at], self.right[at])
+        raw = self.start + self.value[at].reshape(len(values), -1, len(CLASSES)).sum(axis=1)
+        raw = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return np.asarray(raw / raw.sum(axis=1, keepdims=True))
+
+
+@lru_cache(maxsize=1)
+def load_trees(path: Path | None = None) -> LineTrees:
+    """The trees of a file, by default those of the package."""
+    with np.load(path or MODEL, allow_pickle=False) as held:
+        feature, threshold = held["feature"].astype(np.int64), held["threshold"].astype(np.float32)
+        roots, left = held["roots"].astype(np.int64), held["left"].astype(np.int64)
+        tree = np.searchsorted(roots, np.arange(len(feature)), side="right") - 1
+        own = np.arange(len(feature))
+        leaf = left == 0
+        return LineTrees(
+            feature,
+            threshold,
+            np.where(leaf, own, own + 1),
+            np.where(leaf, own, roots[tree] + left),
+            np.where(leaf, held["value"].astype(np.float64), 0.0),
+            roots,
+            held["start"].astype(np.float64),
+            held["moves"].astype(np.float64),
+            int(held["depth"]),
+        )
+
+
+ZONES: Final = ("m", "h", "gdt", "n")
+"""The classes by zone: text above, header, body, notes."""
+_ZONE_OF: Final = np.array([next(at for at, zone in enumerate(ZONES) if kind in zone) for kind in CLASSES])
+
+
+def decode(probabilities: _Scores, rows: npt.NDArray[np.int64], moves: _Scores) -> str:
+    """The class of each line: the likeliest sequence of zones (Viterbi), and in the body what the trees say."""
+    zones = probabilities @ np.eye(len(ZONES))[_ZONE_OF]
+    emitted = np.log(np.maximum(zones, 1e-6))
+    score = emitted[0] + MOVES_WEIGHT * moves[0, 0]
+    back: list[npt.NDArray[np.int64]] = []
+    gaps = np.diff(rows) > 1
+    for line in range(1, len(emitted)):
+        total = score[:, None] + MOVES_WEIGHT * moves[int(gaps[line - 1]), 1:]
+        best = total.argmax(axis=0)
+        back.append(best)
+        score = total[best, np.arange(len(ZONES))] + emitted[line]
+    path = [int(score.argmax())]
+    for best in reversed(back):
+        path.append(int(best[path[-1]]))
+    of_zone = np.array(path[::-1])
+    kinds = np.where(_ZONE_OF[None, :] == of_zone[:, None], probabilities, -1.0).argmax(axis=1)
+    return "".join(CLASSES[kind] for kind in kinds.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class LineReading:
+    """The class of each line that holds text and was looked at, by grid row, and how sure the trees are of it."""
+
+    kinds: Mapping[int, str]
+    confidence: Mapping[int, float]
+
+    def sure(self, row: int, kinds: str) -> bool:
+        """Whether a line is surely of one of some classes."""
+        return self.kinds.get(row, "-") in kinds and self.confidence[row] >= SURE
+
+    def rows(self, kinds: str) -> list[int]:
+        """The rows of some classes, in order."""
+        return [row for row, kind in self.kinds.items() if kind in kinds]
+
+
+def read_lines(grid: Grid) -> LineReading:
+    """What each line of a grid is; of a long one, the lines at its top and its end."""
+    head = grid.head
+    rows, left = head, 0
+    if len(head) > MOST_ABOVE + MOST_BELOW:
+        left = len(head) - MOST_ABOVE - MOST_BELOW
+        rows = head[:MOST_ABOVE] + head[-MOST_BELOW:]
+    lines = describe_lines(rows, grid.width, grid.indents)
+    if not len(lines.rows):
+        return LineReading({}, {})
+    trees = load_trees()
+    scores = trees.probabilities(lines.values)
+    kinds = decode(scores, lines.rows, trees.moves)
+    places = [row if row < MOST_ABOVE else row + left for row in lines.rows.tolist()]
+    sure = [float(score[CLASSES.index(kind)]) for score, kind in zip(scores, kinds, strict=True)]
+    return LineReading(dict(zip(places, kinds, strict=True)), dict(zip(places, sure, strict=True)))

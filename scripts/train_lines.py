@@ -1,0 +1,284 @@
+"""Train the trees that tell what each line of a sheet is, and write `kgtable/tables/layout/line_trees.npz`.
+
+    python scripts/train_lines.py [--data DIR] [--out FILE]
+
+DIR (default: $KGTABLE_BENCHMARKS or ../shared/data) holds `sheets`, annotated sheets (JSON Lines with `rows` and
+`lines`, a letter for each row), and the benchmarks wtq, spider, tatqa, hitab and finqa, of whose tables the header and,
+in tatqa and hitab, the headings are known. Where a corpus does not tell groups and totals from data, a first model
+trained on those that do says which of the three such a line is. Sheets weigh by the root of their number of lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from kgtable.errors import TableError
+from kgtable.tables.layout.line_classes import CLASSES, MODEL, ZONES
+from kgtable.tables.layout.line_features import describe_lines
+from kgtable.tables.loader import read_folder
+
+DEFAULT = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.parent / "shared" / "data")
+ROUNDS, LEAVES = 80, 12
+MOST_TABLES = 250
+"""Tables of a benchmark that are learned from."""
+MOST_LINES = 60
+"""Lines of data of a sheet that are learned from, besides those at its ends; each then counts for several."""
+
+
+@dataclass
+class Sheet:
+    """A sheet with a letter for each line; `open_body` where data may be a group or a total as well."""
+
+    id: str
+    corpus: str
+    rows: list[list[str]]
+    lines: str
+    open_body: bool
+    tables: list[list[int]] = field(default_factory=list)
+    record: dict[str, Any] = field(default_factory=dict)
+    _features: Any = None
+
+    @property
+    def features(self) -> Any:
+        """The features of its lines."""
+        if self._features is None:
+            rows = [tuple(row) for row in self.rows]
+            self._features = describe_lines(rows, max(map(len, rows), default=0))
+        return self._features
+
+
+def annotated(folder: Path) -> Iterator[Sheet]:
+    """The annotated sheets of a folder."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            yield Sheet(one["id"], path.stem, one["rows"], one["lines"], "as" in one, one.get("tables", []), one)
+
+
+def benchmark(folder: Path, name: str) -> Iterator[Sheet]:
+    """Tables of a benchmark: header rows as its sidecars have them, the first row where there are none."""
+    paths = sorted((folder / name / "tables").glob("*.csv"), key=lambda path: sha256(path.name.encode()).digest())
+    for path in paths[:MOST_TABLES]:
+        grid = next(iter(read_folder([path])))
+        if isinstance(grid, TableError) or len(grid.head) > 400:
+            continue
+        sidecar = path.with_suffix(".json")
+        said = json.loads(sidecar.read_text("utf-8")) if sidecar.is_file() else {}
+        corner = [area for area in said.get("merged", ()) if area[0] == -1 and area[1] == 0 and area[2] > -1]
+        header = corner[0][2] + 2 if corner else said.get("header_rows", 1)
+        groups = {row + 1 for row in said.get("group_rows", ())}
+        lines = "".join(
+            "e" if not any(map(str.strip, row)) else "h" if at < header else "g" if at in groups else "d"
+            for at, row in enumerate(grid.head)
+        )
+        yield Sheet(f"{name}/{path.stem}", name, [list(row) for row in grid.head], lines, True)
+
+
+def parts(sheet: Sheet) -> Iterator[Sheet]:
+    """The sheet, and each of its tables with the lines down to the next one, as they are read once they are parted."""
+    yield sheet
+    tops = sorted({table[0] for table in sheet.tables})
+    if len(tops) < 2:
+        return
+    starts = [0]
+    for top in tops[1:]:
+        start = top
+        while start and sheet.lines[start - 1] in "me-":
+            start -= 1
+        starts.append(start)
+    for start, end in zip(starts, [*starts[1:], len(sheet.rows)], strict=True):
+        if end > start:
+            rows = [[], *sheet.rows[start:end]] if start else sheet.rows[:end]
+            lines = ("e" if start else "") + sheet.lines[start:end]
+            yield Sheet(f"{sheet.id}:{start}", sheet.corpus, rows, lines, sheet.open_body)
+
+
+def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
+    """One variant of each sheet: without blank rows, with merged texts in all their cells, cut short, without a header.
+
+    Titles and notes are put around tables of benchmarks, which have none, from annotated sheets.
+    """
+    texts = {
+        kind: [s.rows[row] for s in sheets for row, said in enumerate(s.lines) if said == kind and len(s.lines) < 200]
+        for kind in "mn"
+    }
+    for sheet in sheets:
+        draw = Random(sheet.id)
+        rows, lines = [list(row) for row in sheet.rows], sheet.lines
+        if draw.random() < 0.3:
+            most = draw.choice((1, 2, 3, 3, 4, 6))
+            body = [row for row, kind in enumerate(lines) if kind in "gdt"]
+            rows, lines = _without(rows, lines, set(body[most:]))
+        if draw.random() < 0.1 and sum(any(map(str.isdigit, cell)) for row in rows[-3:] for cell in row[1:]) > 2:
+            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind in "mh"})
+        elif set(lines) <= set("hgde"):
+            above = [list(draw.choice(texts["m"])[:1]) for _ in range(draw.choice((1, 1, 2, 3)))]
+            below = [list(draw.choice(texts["n"])) for _ in range(draw.choice((0, 0, 1, 2, 4)))]
+            blanks = draw.random() < 0.5
+            rows = [*above, *([[]] if blanks else []), *rows, *([[]] if below and draw.random() < 0.4 else []), *below]
+            lines = "m" * len(above) + "e" * blanks + lines
+            lines += "e" * (len(rows) - len(lines) - len(below)) + "n" * len(below)
+        elif draw.random() < 0.3:
+            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "m"})
+        if draw.random() < 0.5:
+            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "e"})
+        if draw.random() < 0.4:
+            width = max(map(len, rows), default=0)
+            for row, kind in enumerate(lines):
+                if kind in "hm":
+                    for column in range(1, width if kind == "m" else len(rows[row])):
+                        if column >= len(rows[row]):
+                            rows[row].append(rows[row][column - 1])
+                        elif not rows[row][column] and (kind == "m" or lines[row + 1 : row + 2] == "h"):
+                            rows[row][column] = rows[row][column - 1]
+        yield Sheet(f"{sheet.id}*", sheet.corpus, rows, lines, sheet.open_body)
+
+
+def _without(rows: list[list[str]], lines: str, left: set[int]) -> tuple[list[list[str]], str]:
+    kept = [row for row in range(len(rows)) if row not in left]
+    return [rows[row] for row in kept], "".join(lines[row] for row in kept)
+
+
+def examples(sheets: Sequence[Sheet]) -> tuple[Any, Any, Any, Any]:
+    """Features, classes, weights, and whether the class may be another one of the body."""
+    values, classes, weights, unsure = [], [], [], []
+    for sheet in sheets:
+        for part in parts(sheet):
+            lines = part.features
+            said = [part.lines[row] for row in lines.rows]
+            kept = [at for at, kind in enumerate(said) if kind in CLASSES]
+            if not kept:
+                continue
+            data = [at for at in kept[20:-20] if said[at] == "d"]
+            step = len(data) // MOST_LINES + 1
+            left = {at for place, at in enumerate(data) if place % step}
+            weight = len(kept) ** -0.5
+            kept = [at for at in kept if at not in left]
+            values.append(lines.values[kept])
+            classes += [CLASSES.index(said[at]) for at in kept]
+            thinned = set(data)
+            weights += [weight * step if at in thinned else weight for at in kept]
+            unsure += [part.open_body and said[at] == "d" for at in kept]
+    return np.concatenate(values), np.array(classes), np.array(weights), np.array(unsure)
+
+
+def fit(sheets: Sequence[Sheet], dropped: Sequence[int] = ()) -> dict[str, Any]:
+    """The arrays of a model, trained on sheets; `dropped` are features that it does not see."""
+    values, classes, weights, unsure = examples([*sheets, *varied(sheets)])
+    values[:, list(dropped)] = 0.0
+    weights /= weights.mean()
+    if unsure.any():
+        first = _booster().fit(values[~unsure], classes[~unsure], sample_weight=weights[~unsure])
+        body = [CLASSES.index(kind) for kind in "gdt"]
+        said = np.zeros((int(unsure.sum()), len(CLASSES)))
+        said[:, first.classes_] = first.predict_proba(values[unsure])
+        classes = classes.copy()
+        classes[unsure] = np.array(body)[said[:, body].argmax(axis=1)]
+    model = _booster().fit(values, classes, sample_weight=weights)
+    assert list(model.classes_) == list(range(len(CLASSES)))
+    return _arrays(model) | {"moves": _moves(sheets)}
+
+
+def _booster() -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(
+        max_iter=ROUNDS,
+        learning_rate=0.12,
+        max_leaf_nodes=LEAVES,
+        max_depth=6,
+        min_samples_leaf=8,
+        l2_regularization=2.0,
+        max_features=0.3,
+        early_stopping=False,
+        random_state=0,
+    )
+
+
+def _arrays(model: HistGradientBoostingClassifier) -> dict[str, Any]:
+    """The nodes of all trees one behind another; a left child follows its parent at once."""
+    feature, threshold, other, value, roots, deepest = [], [], [], [], [], 0
+    for trees in model._predictors:
+        for tree in trees:
+            nodes, root = tree.nodes, len(feature)
+            roots.append(root)
+            deepest = max(deepest, int(nodes["depth"].max()))
+
+            def add(at: int, nodes: Any = nodes, root: int = root) -> None:
+                node, own = nodes[at], len(feature)
+                leaf = bool(node["is_leaf"])
+                feature.append(0 if leaf else int(node["feature_idx"]))
+                threshold.append(0.0 if leaf else float(node["num_threshold"]))
+                value.append(float(node["value"]) if leaf else 0.0)
+                other.append(0)
+                if not leaf:
+                    add(int(node["left"]))
+                    other[own] = len(feature) - root
+                    add(int(node["right"]))
+
+            add(0)
+    return {
+        "feature": np.array(feature, dtype=np.uint8),
+        "threshold": np.array(threshold, dtype=np.float32),
+        "left": np.array(other, dtype=np.uint8),
+        "value": np.array(value, dtype=np.float16),
+        "roots": np.array(roots, dtype=np.uint32),
+        "start": model._baseline_prediction.reshape(-1).astype(np.float32),
+        "depth": np.array(deepest),
+    }
+
+
+def _moves(sheets: Sequence[Sheet]) -> Any:
+    """How often a zone follows another or the start, without and with blank lines between, as logarithms."""
+    counts = np.ones((2, len(ZONES) + 1, len(ZONES)))
+    zone_of = {kind: at for at, zone in enumerate(ZONES) for kind in zone}
+    for sheet in sheets:
+        told = [(row, zone_of[kind]) for row, kind in enumerate(sheet.lines) if kind in CLASSES]
+        if told:
+            counts[:, 0, told[0][1]] += 1.0
+        for (before, one), (row, other) in pairwise(told):
+            counts[int(row - before > 1), one + 1, other] += len(told) ** -0.5
+    return np.log(counts / counts.sum(axis=2, keepdims=True)).astype(np.float32)
+
+
+def write(arrays: dict[str, Any], path: Path) -> None:
+    """Write the arrays so that equal ones give equal bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+        for name in sorted(arrays):
+            content = io.BytesIO()
+            np.save(content, arrays[name], allow_pickle=False)
+            out.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue(), zipfile.ZIP_DEFLATED)
+
+
+def corpora(data: Path) -> list[Sheet]:
+    """All that is learned from."""
+    found = list(annotated(data / "sheets"))
+    for name in ("wtq", "spider", "tatqa", "hitab", "finqa"):
+        found += benchmark(data, name)
+    return found
+
+
+def main() -> None:
+    """Train on everything and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DEFAULT)
+    parser.add_argument("--out", type=Path, default=MODEL)
+    arguments = parser.parse_args()
+    write(fit(corpora(arguments.data)), arguments.out)
+    print(f"{arguments.out}: {arguments.out.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
