@@ -350,7 +350,7 @@ def _scaled_values(values: Sequence[Datum]) -> _Scaled | None:
     power = min(int(number.as_tuple().exponent) for number in numbers if number is not None)
     if not -9 <= power <= 0 or max(number.adjusted() for number in numbers if number is not None) - power > 17:
         return None
-    whole = np.array([0 if number is None else int(number.scaleb(-power)) for number in numbers], dtype=np.int64)
+    whole = np.array([0 if number is None else int(scaled(number, -power)) for number in numbers], dtype=np.int64)
     known = np.array([number is not None for number in numbers], dtype=np.bool_)
     kind, unit, scale = kinds.pop()
     return _Scaled(whole, known, power, int(np.abs(whole).max()), Datum(kind, Decimal(0), unit, scale))
@@ -365,7 +365,7 @@ def _quick_sum(data: ColumnData) -> tuple[Datum, int] | None:
     codes = codes[scaled_values.known[codes]]
     if not len(codes) or scaled_values.largest * len(codes) >= 2**62:
         return None
-    total = Decimal(int(scaled_values.numbers[codes].sum())).scaleb(scaled_values.power)
+    total = scaled(Decimal(int(scaled_values.numbers[codes].sum())), scaled_values.power)
     return scaled_values.like._replace(value=total), len(codes)
 
 

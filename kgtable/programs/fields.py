@@ -365,7 +365,10 @@ class _UnsaidError(Exception):
 
 
 def fields_of(program: Program) -> Fields | None:
-    """The fields that give the same result as a program; None where fields cannot say it, as of nested programs."""
+    """The fields that give the same result as a program; None where fields cannot say it, as of nested programs.
+
+    That the group of blank keys comes last is no field.
+    """
     try:
         return _read(program.root)
     except (_UnsaidError, ProgramSyntaxError):
@@ -550,9 +553,11 @@ def _groups_read(root: Rows, group: GroupBy) -> Fields:
         found |= {"first": rows.count, "skip": rows.offset, "ties": rows.ties}
         rows = rows.source
     if isinstance(rows, Sort):
-        if len(rows.keys) > 1 or below.order is not None:
+        told = [key for key in rows.keys if not isinstance(key.expression, IsMissing)]
+        if len(told) > 1 or (told and below.order is not None):
             _unsaid()
-        found["order"] = FieldOrder(named(rows.keys[0].expression), rows.keys[0].descending)
+        if told:
+            found["order"] = FieldOrder(named(told[0].expression), told[0].descending)
         rows = rows.source
     match rows:
         case Filter(GroupBy() as inner, Compare(relator, value, Constant() as limit)) if named(value) == VALUE:

@@ -123,6 +123,8 @@ BY_CUSTOMER = group("orders", ["Customer"], told={"op": "sum", "argument": colum
         (where(BY_CUSTOMER, compare(">", "told", 50)),
          {"how": "sum", "measure": "Amount (EUR)", "by": ["Customer"],
           "having": {"relator": ">", "value": {"value": "50", "type": "quantity"}}}),
+        (sort(BY_CUSTOMER, {"op": "is_missing", "operand": column("Customer")}, descending=False),
+         {"how": "sum", "measure": "Amount (EUR)", "by": ["Customer"]}),
         (table("orders"), {"how": "list"}),
         (where("orders", EITHER, {"op": "not", "condition": {"op": "is_missing", "operand": column("Status")}}),
          {"how": "list", "where": [{"column": "Customer", "values": ["Lind", "Hansen"]},
