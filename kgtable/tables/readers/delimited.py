@@ -96,8 +96,10 @@ def _is_better(rival: _Fit, own: _Fit) -> bool:
             return not any(cell.startswith(" ") for cell in rival.rows[0])
         # two cells a row may be text with a semicolon: the first row, a header most often, must have them too
         return rival.consistent >= 0.5 and (rival.width > 2 or len(rival.rows[0]) > 1)
+    if rival.consistent > 0.5 and _commas_are_decimal(rival, own.delimiter):
+        return True
     if rival.consistent <= own.consistent:
-        return rival.consistent > 0.5 and _commas_are_decimal(rival, own.delimiter)
+        return False
     if rival.consistent == 1:
         return len(rival.rows) > 2 or rival.width > own.width
     return rival.consistent - own.consistent > 0.2 and rival.width >= own.width

@@ -194,6 +194,7 @@ BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[4]
         ("about\n~40\n~50\n", ","),
         ("name\nSmith; John\nDoe; Jane\nRoe; Ann\n", ","),
         ("Report\n\nName;2018;2019\nx;1;2\ny;3;4\n", ";"),
+        ("Plan and actual, in euros\nMay;IT;8,00;6,41\nMay;HR;4,50;6,88\nJune;IT;1,25;7,02\n", ";"),
         ('"a;b",c\n"d;e",f\n', ","),
         ('a,"x;y"\nb,"z;w"\n', ","),
         ('"a,b";c\n"d,e";f\n', ";"),
