@@ -18,14 +18,17 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import kgtable
+from kgtable.answering.answer import WEAK
 from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
-from kgtable.evaluation.scoring import answer_scores
+from kgtable.evaluation.scoring import answer_scores, number_of
 from kgtable.graph.table_source import TableReader
+from kgtable.programs.display import BLANK
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.questions.by_rules import MOST_TABLES, answer_by_programs
@@ -75,7 +78,8 @@ class Workplace:
             item.pop("cells", None)
             found.append(
                 BenchmarkQuestion(known["id"], known["question"], tuple(known["answers"] or ()),
-                                  tuple(known["tables"] or ()), (), bool(known["any_of"]), item)
+                                  tuple(known["tables"] or ()), (), bool(known["any_of"]), item,
+                                  known["answers"] == [])
             )  # fmt: skip
         return found
 
@@ -117,8 +121,29 @@ Judge = Callable[[BenchmarkQuestion, str, str | None, str | None], bool]
 
 
 def benchmark_judge(question: BenchmarkQuestion, text: str, value: str | None, unit: str | None) -> bool:
-    """Whether an answer is right by the benchmark's metric."""
+    """Whether an answer is right by the benchmark's metric; groups are right with every key and its value."""
+    if question.is_unanswerable:
+        return not text
+    if question.extra.get("kind") == "group":
+        pairs = zip(question.answers[::2], question.answers[1::2], strict=True)
+        return groups_in(text) == groups_in("; ".join(f"{key}: {value}" for key, value in pairs))
     return bool(text) and answer_scores(question, text, value)["match"] >= 1.0
+
+
+def groups_in(text: str) -> dict[str, Decimal | None]:
+    """The groups of an answer's text by their keys, to two decimals; the one without a key is left out.
+
+    >>> groups_in("Europe: 2021, 128.60; (blank): 2022, 4")
+    {'europe, 2021': Decimal('128.60')}
+    """
+    found = {}
+    for part in text.split("; "):
+        key, _, rest = part.partition(": ")
+        *more, value = rest.split(", ")
+        if key != BLANK:
+            number = number_of(value)
+            found[", ".join([key, *more]).casefold()] = None if number is None else round(number, 2)
+    return found
 
 
 def everyday_judge(folder: Path) -> Judge:
@@ -172,7 +197,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(question.id, error, file=sys.stderr)
             continue
         times.append(1000 * (time.perf_counter() - began))
-        right = place.judge(question, answer.text, answer.value, answer.unit)
+        text = "" if question.is_unanswerable and answer.confidence < WEAK else answer.text
+        right = place.judge(question, text, answer.value, answer.unit)
         among = right or any(
             place.judge(question, other.text, other.value, other.unit) for other in answer.alternatives
         )

@@ -35,6 +35,7 @@ from kgtable.programs.algebra import Function, GroupBy, Limit, Node, ValueKind, 
 from kgtable.programs.display import text_of_rows
 from kgtable.programs.relation import Relation
 from kgtable.questions import ranker
+from kgtable.questions.english import word_stem, words_of_type
 from kgtable.questions.groupings import SPANS
 from kgtable.questions.ranker_weights import SAID_GROUPS, RankerWeights, ranker_weights
 from kgtable.questions.reading import Question
@@ -106,6 +107,7 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
     ][:4]  # fmt: skip
     measures = [view for view in views if view.measure]
     thing = re.sub(r"[^a-z ]", " ", relation.id.split("#")[0].lower().replace("-", " ")).split()
+    words = words_of_type("spending") | words_of_type("earning")
     for _ in range(MADE_PER_TABLE if keys else 0):
         view, span, name = draw.choice(keys)
         kind = draw.choice([*PATTERNS, "sum", "count"] if measures else ["count"])
@@ -122,7 +124,7 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
                 k=name,
                 m="" if measure is None else said(measure, draw),
                 t=thing[-1] if thing else "",
-                w=draw.choice(MONEY),
+                w=thing[-1] if thing and word_stem(thing[-1]) in words else draw.choice(MONEY),
             ),
             (view.ref, span, how, None if measure is None else measure.ref, kind == "top"),
         )

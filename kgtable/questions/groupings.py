@@ -161,7 +161,8 @@ class Groupings(Grammar):
             link = self.source.link(view)
             if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
                 function, name = AggregateFunction.COUNT, "count"
-                named_apart = link.exact and (view.role in NAMING or view.personal)
+                written = {token.word for token in self.question.tokens if link.mask >> token.index & 1}
+                named_apart = not written.isdisjoint(_spellings(view)) and (view.role in NAMING or view.personal)
                 if "distinct" in self.cues or self.source.join is not None or named_apart:
                     function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
                 yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
