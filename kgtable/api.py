@@ -175,7 +175,7 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
     return report
 
 
-def decide(directory: PathLike, table: str, decisions: Mapping[str, str]) -> KnowledgeGraph:
+def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, column: str = "") -> KnowledgeGraph:
     """Decide how a table of the graph in `directory` is read, bring the graph up to date with it, and open it.
 
     `KnowledgeGraph.preview` shows what a decision changes without deciding it. What is decided stands in the mapping.
@@ -185,6 +185,8 @@ def decide(directory: PathLike, table: str, decisions: Mapping[str, str]) -> Kno
         decisions: names → texts as in the mapping's sheet ``tables``: ``header rows`` (``1-2``), ``label column``,
             ``skip rows``, ``note rows``, ``title``, ``unit``, ``scale``, ``encoding``, ``tables begin at``. Rows count
             from 1; an empty text takes a decision back.
+        column: the name of a column, for decisions about it as in the mapping: ``role``, ``measure kind``, ``unit``,
+            ``scale``, ``variant``, ``datatype``, ``predicate``.
 
     Raises `MappingError` for a decision that makes no sense, `GraphNotFoundError`, `GraphLockedError`, `TableError`,
     `UsageError` where the table's file is gone, `StorageError`.
@@ -193,8 +195,8 @@ def decide(directory: PathLike, table: str, decisions: Mapping[str, str]) -> Kno
     from kgtable.ontology.mapping import UserMapping
 
     with KnowledgeGraph(directory) as graph:
-        graph.preview(table, decisions)
-    built = _built_again(GraphDirectory(directory), mapping=UserMapping.about(table, decisions))
+        graph.preview(table, decisions, column=column)
+    built = _built_again(GraphDirectory(directory), mapping=UserMapping.about(table, decisions, column))
     return KnowledgeGraph(directory, built)
 
 

@@ -228,21 +228,24 @@ class KnowledgeGraph:
         described = self.ontology.serialize(format="nt", encoding="utf-8")
         return owl_world(described, self.names.ex, accept_equivalents=accept_equivalents)
 
-    def preview(self, table: str, decisions: MappingOf[str, str] | None = None) -> dict[str, Any]:
+    def preview(self, table: str, decisions: MappingOf[str, str] | None = None, *, column: str = "") -> dict[str, Any]:
         """What is read of a table, or of the tables of a sheet, by its id: as it is, or under other `decisions`.
 
-        For `decisions` see `kgtable.decide`, which makes them. The result has ``tables``, each with ``header_rows``,
-        ``label_column``, ``columns`` (name, predicate, meaning, units, scales, a sample) and ``head``, its first rows
-        with the kind of each. Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
+        For `decisions` and `column` see `kgtable.decide`, which makes them. The result has ``tables``, each with
+        ``header_rows``, ``label_column``, ``columns`` (name, predicate, meaning, units, scales, a sample) and ``head``,
+        its first rows with the kind of each. Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
         """
         self._check_open()
         check_arguments("preview", {"table": table, "decisions": decisions})
         from kgtable.building.decisions import file_of, preview_file
-        from kgtable.ontology.mapping import UserMapping
+        from kgtable.ontology.mapping import UserMapping, check_column
         from kgtable.ontology.mapping_files import load_edits
 
-        mapping = UserMapping.about(table, decisions or {}).over(load_edits(self.path).mapping)
-        return preview_file(file_of(self.catalogue, table), mapping, table)
+        mapping = UserMapping.about(table, decisions or {}, column).over(load_edits(self.path).mapping)
+        found = preview_file(file_of(self.catalogue, table), mapping, table)
+        if column:
+            check_column(table, column, [one["name"] for read in found["tables"] for one in read["columns"]])
+        return found
 
     def sparql(
         self, query: str, *, bindings: MappingOf[str, Bindable] | None = None

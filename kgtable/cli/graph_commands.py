@@ -337,21 +337,24 @@ def _say_relations(relations: TableRelations) -> None:
 @click.argument("table")
 @click.argument("decisions", nargs=-1, required=True, metavar="NAME=TEXT...")
 @kg_option
+@click.option("--column", default="", metavar="NAME", help="Decide about this column of the table.")
 @click.option("--apply", "is_applied", is_flag=True, help="Decide it, and bring the graph up to date.")
-def decide(table: str, decisions: tuple[str, ...], kg: Path, is_applied: bool) -> None:
+def decide(table: str, decisions: tuple[str, ...], kg: Path, column: str, is_applied: bool) -> None:
     """Show or make a decision about how a TABLE is read.
 
     The lines that the decision changes are printed; with --apply the graph is brought up to date with it. NAME is a
     column of the mapping's sheet "tables": "header rows", "label column", "skip rows", "note rows", title, unit, scale,
-    encoding, "tables begin at". Rows count from 1. An empty TEXT takes a decision back.
+    encoding, "tables begin at". Rows count from 1. With --column it is a column of the mapping: role, "measure kind",
+    unit, scale, variant, datatype, predicate. An empty TEXT takes a decision back.
     """
     decided = {name.strip(): text for name, _, text in (one.partition("=") for one in decisions)}
     with kgtable.open(kg) as graph:
-        before, after = (_preview_lines(graph.preview(table, asked)) for asked in (None, decided))
+        before = _preview_lines(graph.preview(table))
+        after = _preview_lines(graph.preview(table, decided, column=column))
     changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
     say("\n".join(changed) if changed else "Nothing changes.")
     if is_applied:
-        with kgtable.decide(kg, table, decided) as graph:
+        with kgtable.decide(kg, table, decided, column=column) as graph:
             assert graph.built is not None
             changes = graph.built.changes
             note(

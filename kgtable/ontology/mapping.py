@@ -17,6 +17,7 @@ from kgtable.ontology.mapping_rows import (
     EDITABLE,
     INFERRED,
     KIND,
+    PARSERS,
     ROLE,
     SCALES,
     SPLIT,
@@ -92,19 +93,24 @@ class UserMapping:
         )
 
     @classmethod
-    def about(cls, table: str, decisions: Mapping[str, str]) -> UserMapping:
-        """Decisions about one table, by columns of the mapping's sheet ``tables``; an empty text takes one back.
+    def about(cls, table: str, decisions: Mapping[str, str], column: str = "") -> UserMapping:
+        """Decisions about one table, by columns of the mapping's sheet ``tables``, or about one of its columns, by
+        columns of the mapping; an empty text takes one back.
 
         Raises `MappingError` for another name, and for a text that makes no sense.
         """
+        parsers = PARSERS if column else TABLE_PARSERS
+        what = "a column" if column else "a table"
         for name in decisions:
-            if name not in TABLE_PARSERS:
-                near = difflib.get_close_matches(name, TABLE_PARSERS, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"Use one of: {', '.join(TABLE_PARSERS)}."
-                raise MappingError(f"{name!r} is not what can be decided about a table.", hint=hint)
-        place = f"the decision about {table!r}"
+            if name not in parsers:
+                near = difflib.get_close_matches(name, parsers, n=1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"Use one of: {', '.join(parsers)}."
+                raise MappingError(f"{name!r} is not what can be decided about {what}.", hint=hint)
+        place = f"the decision about {column or table!r}"
         texts = {name: text.strip() for name, text in decisions.items()}
-        values = {name: text and TABLE_PARSERS[name](text, f"{place}, {name!r}") for name, text in texts.items()}
+        values = {name: text and parsers[name](text, f"{place}, {name!r}") for name, text in texts.items()}
+        if column:
+            return cls({(column, table): values}, {}, {table: place})
         return cls({}, {table: values}, {table: place})
 
     @cached_property
@@ -205,7 +211,7 @@ class UserMapping:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if any(parts) else ""
 
     def over(self, other: UserMapping) -> UserMapping:
-        """The two mappings merged; decisions of this one take precedence, and an empty one about a table takes back."""
+        """The two mappings merged; decisions of this one take precedence, and an empty one takes back."""
         keys = {**other.edits, **self.edits}
         tables = {
             pattern: {
@@ -216,7 +222,14 @@ class UserMapping:
             for pattern in {**other.tables, **self.tables}
         }
         return UserMapping(
-            {key: {**other.edits.get(key, {}), **self.edits.get(key, {})} for key in keys},
+            {
+                key: {
+                    name: text
+                    for name, text in ({**other.edits.get(key, {}), **self.edits.get(key, {})}).items()
+                    if text
+                }
+                for key in keys
+            },
             {pattern: decided for pattern, decided in tables.items() if decided},
             {**other.places, **self.places},
             {**other.proposed, **self.proposed},
@@ -230,6 +243,12 @@ class UserMapping:
     def from_json(cls, data: Iterable[Any]) -> UserMapping:
         """The inverse of `to_json`."""
         return cls({(name, only_in): dict(values) for name, only_in, values in data})
+
+
+def check_column(table: str, column: str, names: Sequence[str]) -> None:
+    """Raise `MappingError`, with the nearest names, unless a table has this column."""
+    if column not in names:
+        raise MappingError(f"{table} has no column {column!r}.{_nearest(column, names)}")
 
 
 def _no_table(pattern: str, tables: Sequence[str]) -> list[str]:

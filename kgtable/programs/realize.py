@@ -204,7 +204,8 @@ class _Words:
                 first = "first row" if count == 1 else f"first {count} rows"
                 return f"{self._which(source)}, {first}" + (f" after {offset}" if offset else "")
             case Sort(source, keys):
-                return f"{self._which(source)}, sorted by {self._keys(keys)}"
+                shown = tuple(key for key in keys if not isinstance(key.expression, IsMissing))  # blank ones last
+                return f"{self._which(source)}, sorted by {self._keys(shown)}" if shown else self._which(source)
             case Join(left, right, on, similarity):
                 like = "resembles" if similarity else "is"
                 pairs = " and ".join(

@@ -105,3 +105,27 @@ def test_the_command_shows_and_with_apply_decides(graph: Path) -> None:
     assert run(graph, "decide", "fleet", "header rows=none", "--apply").exit_code == 0
     assert "header rows: none;" in run(graph, "info", "fleet").stdout
     assert run(graph, "decide", "fleet", "rows=1").exit_code == 2
+
+
+def test_a_column_is_decided_about_and_taken_back(graph: Path) -> None:
+    assert "kilogram" in run(graph, "decide", "fleet", "--column", "2023", "unit=kg").stdout
+    assert run(graph, "decide", "fleet", "--column", "2023", "unit=kg", "--apply").exit_code == 0
+    with kgtable.open(graph) as kg:
+        assert kg.ask("What is the Tugs in 2023?", model="none").unit == "KiloGM"
+    with kgtable.decide(graph, "fleet", {"unit": ""}, column="2023") as kg:
+        assert kg.ask("What is the Tugs in 2023?", model="none").unit != "KiloGM"
+
+
+@pytest.mark.parametrize(
+    ("column", "decisions", "words"),
+    [
+        ("202", {"unit": "kg"}, "no column '202'. Did you mean"),
+        ("2023", {"color": "red"}, "not what can be decided about a column"),
+        ("2023", {"role": "king"}, "king"),
+    ],
+)
+def test_what_makes_no_sense_of_a_column_is_refused(
+    column: str, decisions: dict[str, str], words: str, graph: Path
+) -> None:
+    with pytest.raises(MappingError, match=words):
+        kgtable.decide(graph, "fleet", decisions, column=column)

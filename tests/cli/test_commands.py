@@ -54,6 +54,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
 
 SHELL_ONLY = {
     "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file", "http", "plot",
+    "cells", "program",
 }  # fmt: skip
 """Options on how to print or read, whose twins are the results' own methods."""
 

@@ -45,3 +45,10 @@ MISSING = {"op": "is_missing", "operand": column("x")}
 )  # fmt: skip
 def test_words(data: Any, words: str) -> None:
     assert realize(parse_program(data)) == words
+
+
+def test_that_blank_keys_come_last_is_not_told() -> None:
+    grouped = group("orders", ["Customer"], n={"op": "count"})
+    keys = [{"expression": {"op": "is_missing", "operand": column("Customer")}}, {"expression": column("Customer")}]
+    data = {"op": "sort", "source": grouped, "keys": keys}
+    assert realize(parse_program(data)) == "number of rows by Customer, sorted by Customer"
