@@ -191,7 +191,8 @@ class Mentions:
         words = [token.word for token in self.tokens[:place]]
         found = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?", words[-2]) if len(words) >= 2 else None
         opened = len(words) >= 3 and words[-3] in ("between", "from")
-        if found is None or not (words[-1] in _TO or (words[-1] == "and" and opened)):
+        in_month = len(words) >= 3 and words[-3] in months()  # "March 1 to May 3"
+        if found is None or in_month or not (words[-1] in _TO or (words[-1] == "and" and opened)):
             return None
         return int(found[1]), 1 << (place - 2)
 
