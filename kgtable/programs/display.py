@@ -189,7 +189,10 @@ def _are_numbered(rows: Sequence[tuple[Datum | None, ...]]) -> bool:
     """Whether rows are named by a number of their own without a unit, as the groups of years are."""
     firsts = [row[0] for row in rows]
     plain = all(
-        value is not None and value.unit in NO_UNIT and value.number is not None and value.number % 1 == 0
+        value is not None
+        and value.unit in NO_UNIT
+        and value.number is not None
+        and value.number == value.number.to_integral_value()
         for value in firsts
     )
     return (

@@ -36,6 +36,8 @@ from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.tables.model import spreadsheet_reference
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
+UNLIKELY = 0.25
+"""Below this confidence, an answer without groups gives way to a likelier one with them."""
 MOST_TABLES = 10
 MOST_ALTERNATIVES = 5
 
@@ -149,7 +151,10 @@ def answer_by_programs(
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
     try:
-        return _likeliest(asked, looked_at, known, joins)
+        answer = _likeliest(asked, looked_at, known, joins)
+        if answer.confidence < UNLIKELY and asked.may_ask_for_groups:
+            answer = max(answer, _likeliest(asked, looked_at, known, joins, True), key=lambda one: one.confidence)
+        return answer
     except ProgramError as error:  # units that do not fit, met where no candidate is tried: no fault of the question
         return RankedAnswer(question, None, 0.0, reasons=(error.message,))
 
@@ -159,6 +164,7 @@ def _likeliest(
     looked_at: Sequence[tuple[Relation, float]],
     known: RankerWeights,
     joins: TableRelations | None,
+    with_groups: bool | None = None,
 ) -> RankedAnswer:
     """The likeliest program's answer to one question. Raises `ProgramError` where its words make no program."""
     question = asked.text
@@ -166,7 +172,7 @@ def _likeliest(
     relations = {relation.id: relation for relation, _ in looked_at}
     refused: list[tuple[Candidate, UnitMismatchError]] = []
     empty: list[Candidate] = []
-    found = execute(generate(sources, known), relations, known, refused=refused, empty=empty)
+    found = execute(generate(sources, known, with_groups), relations, known, refused=refused, empty=empty)
     (abstention,) = known.scores([abstention_features(found)])
     none = probabilities(found, abstention)
     if not found:

@@ -146,8 +146,11 @@ def _parts(question: Question, sources: Sequence[ProgramSource]) -> list[Program
     return found
 
 
-def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Candidate]:
-    """The candidates of all sources with their first score, the best first."""
+def generate(sources: Sequence[ProgramSource], known: RankerWeights, groups: bool | None = None) -> list[Candidate]:
+    """The candidates of all sources with their first score, the best first.
+
+    `groups` says whether a word of grouping asks for groups; None leaves it to the weights.
+    """
     found: list[Candidate] = []
     for source in sources:
         try:
@@ -173,7 +176,7 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
         meant = sum(known.groups_gate.get(name, 0.0) * value for name, value in gate.items())
         for candidate in grouped:
             candidate.features[f"{SAID_GROUPS}:gate"] = max(min(meant, _FARTHEST), -_FARTHEST)
-        found = grouped if meant > 0 or not others else others
+        found = grouped if not others or (meant > 0 if groups is None else groups) else others
     found.sort(key=lambda candidate: -candidate.score)
     return found
 

@@ -245,6 +245,11 @@ class Question(Mentions):
         return (count, self.mask(*match.span(group))) if 1 < count <= 100 else (1, 0)
 
     @property
+    def may_ask_for_groups(self) -> bool:
+        """Whether it has a word of grouping: *by*, *per* or *each*."""
+        return bool(self.cues.keys() & {"each", "per"}) or any(token.word == "by" for token in self.tokens)
+
+    @property
     def is_foreign(self) -> bool:
         """Whether it opens with a question word of another language."""
         words = [token.word for token in self.tokens[:2]]

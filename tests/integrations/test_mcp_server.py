@@ -86,7 +86,7 @@ def test_an_answer_links_its_citations_as_resources(caller: Caller) -> None:
     result = caller.tool("ask", question=QUESTION)
     answer = data(result)
     assert (answer["answer"], answer["status"]) == ("Norrvik", "sure")
-    assert said(result).startswith("Norrvik\nstatus: sure\n= Port with the highest 2023 Fees (1 row)\n")
+    assert said(result).startswith("Norrvik\nstatus: sure\n= Port with the highest 2023 Fees, 3 rows\n")
     links = [block for block in result.content if isinstance(block, ResourceLink)]
     assert [link.name for link in links][:2] == ["harbour-cargo.xlsx A3", "harbour-cargo.xlsx E3"]
     cell = json.loads(caller.resource(str(links[1].uri)))
