@@ -26,6 +26,7 @@ from urllib.parse import unquote
 from kgtable.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.errors import EvaluationError, MissingExtraError, UsageError
 from kgtable.graph.terms import UNIT
+from kgtable.programs.display import BLANK
 from kgtable.storage import output_file
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import unit_name
@@ -267,7 +268,7 @@ def chart_of_columns(columns: Mapping[str, Sequence[Any]], title: str = "", unit
     units = {_local(str(value)) for values in columns.values() for value in values if str(value).startswith(UNIT)}
     measure = measures[0]
     rows = [
-        (tuple(_local(str(columns[name][at])) for name in texts), value)
+        (tuple(BLANK if (text := columns[name][at]) is None else _local(str(text)) for name in texts), value)
         for at, value in enumerate(columns[measure])
         if value is not None
     ]

@@ -178,3 +178,9 @@ def test_results_of_queries_and_programs_are_drawn(kg: kgtable.KnowledgeGraph, t
         done = CliRunner().invoke(main, [command, argument, "--kg", str(kg.path), "--plot", str(drawn)])
         assert done.exit_code == 0, done.output
         assert len(json.loads(drawn.read_text())["data"]["values"]) == 3
+
+
+def test_a_group_without_a_key_is_drawn_as_blank() -> None:
+    chart = chart_of_columns({"client": ["Alba", None], "hours": [Decimal(3), Decimal(4)]})
+    assert chart is not None
+    assert [point["name"] for point in chart.spec["data"]["values"]] == ["Alba", "(blank)"]
