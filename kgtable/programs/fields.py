@@ -111,14 +111,15 @@ class Bucket(StrEnum):
     WEEKDAY = "weekday"
 
 
-_BUCKETS = {
+BUCKETS = {
     Bucket.YEAR: Function.YEAR,
     Bucket.QUARTER: Function.YEAR_QUARTER,
     Bucket.MONTH: Function.YEAR_MONTH,
     Bucket.SEASON: Function.MONTH,
     Bucket.WEEKDAY: Function.WEEKDAY_NAME,
 }
-_OF_FUNCTIONS = {function: bucket for bucket, function in _BUCKETS.items()}
+"""The function of a date that gives each."""
+_OF_FUNCTIONS = {function: bucket for bucket, function in BUCKETS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class FieldColumn:
     def expression(self) -> Expression:
         """The value of a row."""
         ref = ColumnRef(self.name, self.table)
-        return ref if self.bucket is None else Apply(_BUCKETS[self.bucket], ref)
+        return ref if self.bucket is None else Apply(BUCKETS[self.bucket], ref)
 
     @property
     def sorted_by(self) -> Expression:
@@ -367,7 +368,7 @@ class _UnsaidError(Exception):
 def fields_of(program: Program) -> Fields | None:
     """The fields that give the same result as a program; None where fields cannot say it, as of nested programs.
 
-    That the group of blank keys comes last is no field.
+    Fields do not keep that the group of blank keys comes last.
     """
     try:
         return _read(program.root)

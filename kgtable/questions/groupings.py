@@ -29,6 +29,7 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
+from kgtable.programs.fields import BUCKETS, Bucket
 from kgtable.programs.relation import NAMING
 from kgtable.questions.candidates import DETERMINERS, Candidate
 from kgtable.questions.english import words_of_type
@@ -38,12 +39,7 @@ from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
 
-SPANS = {
-    "month": Function.YEAR_MONTH,
-    "quarter": Function.YEAR_QUARTER,
-    "year": Function.YEAR,
-    "weekday": Function.WEEKDAY_NAME,
-}
+SPANS = {name: BUCKETS[Bucket(name)] for name in ("month", "quarter", "year", "weekday")}
 """The periods that dates are grouped by, under the names of their types of words."""
 
 _MOST_KEYS = 3

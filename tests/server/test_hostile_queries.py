@@ -151,6 +151,7 @@ def test_costly_requests_end_in_time_and_leave_a_process_to_the_others(graph_fol
 def test_pages_of_other_sites_start_nothing_costly(exploring: Running, site: str) -> None:
     query = {"query": "ASK {}"}
     wanted = [("sql", {"query": "SELECT 1"}), ("chart", query), ("retrieve", {"question": "How many rings?"})]
+    wanted += [("search", {"q": "Saturn"}), ("explore", {"table": "planets", "how": "count"})]
     for path, parameters in [*((f"/api/{name}", given) for name, given in wanted), ("/sparql", query)]:
         for browser, status in ((site, 403), ("same-origin", 200), ("none", 200)):
             answer = exploring.client.get(path, params=parameters, headers={"sec-fetch-site": browser})
