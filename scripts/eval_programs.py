@@ -124,7 +124,8 @@ def benchmark_judge(question: BenchmarkQuestion, text: str, value: str | None, u
     """Whether an answer is right by the benchmark's metric; groups are right with every key and its value."""
     if question.is_unanswerable:
         return not text
-    if question.extra.get("kind") == "group":
+    told = question.answers[1::2]
+    if question.extra.get("kind") == "group" and len(question.answers) == 2 * len(told) and all(map(number_of, told)):
         pairs = zip(question.answers[::2], question.answers[1::2], strict=True)
         return groups_in(text) == groups_in("; ".join(f"{key}: {value}" for key, value in pairs))
     return bool(text) and answer_scores(question, text, value)["match"] >= 1.0

@@ -3,7 +3,7 @@
     python scripts/train_groups.py --kgs DIR --everyday DIR [--out kgtable/questions/ranker.json]
 
 DIR has the graphs of kgtable's own questions (``kgtable build tests/questions/NAME/tables --kg DIR/NAME``). Two kinds
-of questions are learned from: those of the sets that `train_ranker` learns from whose candidates are groups, and
+of questions are learned from: those of kgtable's own sets whose candidates are groups, and
 questions made from patterns over the tables of these sets, with columns called by the words of their headers, in whole
 or in part. Of every tenth made question the table is taken away: nothing answers it then. The gate is a logistic model
 of whether groups are asked for at all; the weights maximise the likelihood of the right candidates; the confidence is a
@@ -27,13 +27,24 @@ import numpy as np
 from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).parent))
-from eval_programs import Workplace
-from train_ranker import OWN
+from eval_programs import Workplace, benchmark_judge
+from train_ranker import HELD_OUT, OWN
 
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.programs.algebra import Function, GroupBy, Limit, Node, ValueKind, walk
+from kgtable.programs.algebra import (
+    Compare,
+    Constant,
+    Function,
+    GroupBy,
+    Limit,
+    Node,
+    Relator,
+    ValueKind,
+    walk,
+)
 from kgtable.programs.display import text_of_rows
-from kgtable.programs.relation import Relation
+from kgtable.programs.relation import NAMING, Relation
+from kgtable.programs.scalars import text_of
 from kgtable.questions import ranker
 from kgtable.questions.english import word_stem, words_of_type
 from kgtable.questions.groupings import SPANS
@@ -69,6 +80,13 @@ PATTERNS = {
 ABSTAIN = {ranker.ABSTAIN: 1.0, SAID_GROUPS: 1.0}
 Judge = Callable[[Sequence[ranker.Executed]], list[bool]]
 MONEY = ("costs", "expenses", "revenue", "sales", "spending", "income", "turnover")
+CONDITIONS = (
+    (False, " for {v}"), (False, " in {v}"), (False, ", {v} only"), (False, ", only {v}"), (False, " of {v}"),
+    (True, " excluding {v}"), (True, ", {v} excluded"), (True, " without {v}"), (True, ", except {v}"),
+    (True, " not {v}"), (True, ", all but {v}"), (True, ", {v} not counted"),
+)  # fmt: skip
+CONDITIONED = 0.3
+"""The share of made questions that limit the rows, by one of these."""
 MADE_PER_TABLE = 8
 START = {"uncovered:n": -1.0, f"{SAID_GROUPS}:key": 1.0, "m:link": 1.0, "table:score": 1.0}
 REAL = 6.0
@@ -106,6 +124,9 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
         for word, span in SPANS.items()
     ][:4]  # fmt: skip
     measures = [view for view in views if view.measure]
+    named = any(
+        view.filled > 1 and view.distinct == view.filled and (view.role in NAMING or view.key_words) for view in views
+    )
     thing = re.sub(r"[^a-z ]", " ", relation.id.split("#")[0].lower().replace("-", " ")).split()
     words = words_of_type("spending") | words_of_type("earning")
     for _ in range(MADE_PER_TABLE if keys else 0):
@@ -119,6 +140,15 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
             continue
         if "{t}" in text and not thing:
             continue
+        if kind == "count" and money and len(money) == len([m for m in measures if m.adds_up]) == 1 and not named:
+            how, measure = "sum", money[0]  # rows without a name are no things that are counted
+        condition = None
+        if draw.random() < CONDITIONED and (limits := [one for one in views if one is not view and _limits_rows(one)]):
+            limit = draw.choice(limits)
+            values = [cell for cell in index_of(relation).relation.data(limit.place).values if cell is not None]
+            value, (denied, words) = text_of(draw.choice(values)), draw.choice(CONDITIONS)
+            condition = limit.place, value, denied
+            text = text.rstrip("?. ") + words.format(v=value) + ("?" if text.endswith("?") else "")
         yield (
             text.format(
                 k=name,
@@ -126,25 +156,43 @@ def made(relation: Relation, draw: random.Random) -> Iterator[tuple[str, tuple[A
                 t=thing[-1] if thing else "",
                 w=thing[-1] if thing and word_stem(thing[-1]) in words else draw.choice(MONEY),
             ),
-            (view.ref, span, how, None if measure is None else measure.ref, kind == "top"),
+            (view.ref, span, how, None if measure is None else measure.ref, kind == "top", condition),
         )
 
 
 def _means(candidate: ranker.Candidate, meant: tuple[Any, ...]) -> bool:
-    key, span, how, measure, first = meant
+    key, span, how, measure, first, limit = meant
     grouped: Node = next(node for node in walk(candidate.program.root) if isinstance(node, GroupBy))
     ref = getattr(grouped.keys[0].expression, "operand", grouped.keys[0].expression)  # type: ignore[attr-defined]
     own = getattr(grouped.keys[0].expression, "function", None)  # type: ignore[attr-defined]
     return (
-        candidate.op == f"group/{how}" and ref == key and own is span and not candidate.conditions
+        candidate.op == f"group/{how}" and ref == key and own is span and _limited(candidate, limit)
         and isinstance(candidate.program.root, Limit) is first
         and len(candidate.others) == 0 and (candidate.measure.ref if candidate.measure else None) == measure
     )  # fmt: skip
 
 
+def _limits_rows(view: ColumnView) -> bool:
+    return view.kind in (ValueKind.TEXT, ValueKind.ENTITY) and 1 < view.distinct <= 0.5 * view.filled
+
+
+def _limited(candidate: ranker.Candidate, limit: tuple[int, str, bool] | None) -> bool:
+    """Whether a candidate has this condition, of a column, on a value, denied or not, and no other."""
+    if limit is None or len(candidate.conditions) != 1:
+        return limit is None and not candidate.conditions
+    (found,) = candidate.conditions
+    place, value, denied = limit
+    match found.expression:
+        case Compare(relator, _, Constant(text)):
+            relators = (Relator.NOT_EQUAL if denied else Relator.EQUAL,)
+            return found.column == place and relator in relators and str(text).casefold() == value.casefold()
+    return False
+
+
 def _by_gold(place: Workplace, question: BenchmarkQuestion, executed: Sequence[ranker.Executed]) -> list[bool]:
     texts = [text_of_rows(one.denotation.rows) for one in executed]
-    return [bool(question.answers) and place.judge(question, text, None, None) for text in texts]
+    judge = benchmark_judge if question.extra.get("kind") == "group" else place.judge
+    return [bool(question.answers) and judge(question, text, None, None) for text in texts]
 
 
 def _by_meaning(meant: tuple[Any, ...] | None, executed: Sequence[ranker.Executed]) -> list[bool]:
@@ -267,7 +315,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("kgtable/questions/ranker.json"))
     options = parser.parse_args()
     examples: list[Example] = []
-    for name, folder in OWN.items():
+    for name, folder in {**OWN, **{name: f"questions/{name}" for name in HELD_OUT}}.items():
         if (options.kgs / name).exists():
             place = Workplace(Path("tests") / folder, options.kgs / name, options.everyday)
             examples += examples_of(place, name, random.Random(name))

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import presentation
-from kgtable.answering.program_answers import RULES, answer_by_rules
+from kgtable.answering.program_answers import RULES, answer_by_rules, changed_answer
 from kgtable.answering.prompting import (
     REPLY_SCHEMA,
     AnswerStream,
@@ -357,6 +357,12 @@ class Asker:
         if self._settings.dry_run and self.llm is not None:
             answer = replace(nothing_found(evidence.retrieval, self._model), reasons=(NOT_ASKED,), prompt=answer.prompt)
         return replace(answer, usage=meter.to_json())
+
+    def follow(self, answer: Answer, said: str) -> Answer | None:
+        """The answer of the program before with the field changed that a follow-up names; None where it names none."""
+        if answer.retrieval is None:
+            return None
+        return changed_answer(answer, said, Evidence(answer.retrieval, self._source, self._relations))
 
     def _answer(self, evidence: Evidence, on_text: OnText | None) -> Answer:
         if not evidence.tables and not evidence.retrieval.passages:

@@ -1,7 +1,7 @@
 """Conversations over a graph: a question that builds on those before is asked as the whole question it stands for.
 
 With a model, the model writes that question from the last questions, their answers and their programs. By rules, a year
-or a name takes the place of the one before.
+or a name takes the place of the one before, or a field of the program does: "by month", "the average".
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ MOST_WORDS = 8
 MOST_TRIED = 4
 """Rewritings that are answered to choose among them."""
 STAGE = "follow-up"
+NO_FOLLOW_UP = "Without a model, a follow-up can change a year, a name, the measure, how it is told, or by what."
 
 _PROMPTS = PACKAGE / "answering" / "prompts"
 _SCHEMA: Mapping[str, Any] = {
@@ -53,6 +54,8 @@ class Turn:
     question: str
     explains: bool = False
     answer: Answer | None = None
+    by_fields: bool = False
+    """Whether the answer is that of the program before with fields changed, and the question says what was computed."""
 
 
 class Chat:
@@ -100,13 +103,20 @@ class Chat:
         with self._guard(), measured(UsageMeter(self._left())) as meter:
             try:
                 turn = self._resolved(said)
+                followed = None if turn.question != said or turn.explains else self._followed(said)
+                if followed is not None:
+                    turn = replace(turn, question=followed.question, by_fields=True)
                 if on_question is not None and turn.question != said:
                     on_question(turn.question)
                 last = self.turns[-1].answer if self.turns else None
                 if turn.explains and last is not None:
                     answer = replace(last, timings_ms={})
+                elif followed is not None:
+                    answer = followed
                 else:
                     answer = self._asker.ask(turn.question, on_text=on_text, on_found=on_found, meter=meter)
+                    if self._asker.llm is None and not answer.found and follows(said) is not None:
+                        answer = replace(answer, reasons=(NO_FOLLOW_UP, *answer.reasons))
             finally:
                 for stage, used in meter.stages.items():
                     self._meter.add(stage, used)
@@ -127,11 +137,21 @@ class Chat:
         if not self.turns:
             return Turn(said, said)
         if (llm := self._asker.llm) is None:
+            if self.turns[-1].by_fields and not _WHY.fullmatch(said):
+                return Turn(said, said)
             return Turn(said, *standalone(said, self.turns[-1], self._answered))
         try:
             return Turn(said, *_by_model(llm, said, list(self.turns)[-SHOWN_TURNS:]))
         except LLMReplyError:
             return Turn(said, said)
+
+    def _followed(self, said: str) -> Answer | None:
+        """By rules, the answer before with the field changed that is said; a question of its own is no follow-up."""
+        if self._asker.llm is not None or not may_follow(said):
+            return None
+        answers = (turn.answer for turn in reversed(self.turns) if turn.answer is not None)
+        last = next((answer for answer in answers if answer.program is not None), None)
+        return None if last is None else self._asker.follow(last, said)
 
     def _answered(self, question: str) -> Answer | None:
         try:
@@ -201,6 +221,16 @@ def follows(question: str) -> str | None:
         return None
     match = _FOLLOWING.fullmatch(plain)
     return match["rest"] if match else None
+
+
+def may_follow(said: str) -> bool:
+    """Whether a text is short and asks nothing of its own, as a change of the question before.
+
+    >>> may_follow("by month"), may_follow("the average instead"), may_follow("Which planet is the largest?")
+    (True, True, False)
+    """
+    plain = " ".join(said.split())
+    return len(plain.split()) <= MOST_WORDS and not _ASKS.search(plain)
 
 
 def standalone(said: str, before: Turn, answered: Callable[[str], Answer | None]) -> tuple[str, bool]:

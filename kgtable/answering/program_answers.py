@@ -22,7 +22,7 @@ from typing import Any, TypeGuard
 
 from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, ComputedCell
 from kgtable.answering.evidence import Cell, Evidence, TableSource
-from kgtable.errors import EvaluationError, GraphClosedError, ProgramSyntaxError, UnknownTableError
+from kgtable.errors import EvaluationError, GraphClosedError, KgtableError, ProgramSyntaxError, UnknownTableError
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import (
     And,
@@ -43,13 +43,15 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.display import display, style_of, text_of_rows
-from kgtable.programs.executor import ProgramResult
+from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.fields import fields_of, told_of
 from kgtable.programs.provenance import CellRead, CellRole
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal, normal, quantity
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import LONG, is_plain, long_relation, relation_of
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
+from kgtable.questions.follow_ups import changed
 from kgtable.questions.relation_index import index_of
 from kgtable.values.spoken import NumberMarks
 from kgtable.values.unit_phrases import parse_unit_phrase
@@ -182,6 +184,31 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
     if ranked.confidence < WEAK:
         return replace(answer, alternatives=(found, *alternatives))
     return replace(answer.reading(found), grounded=bool(found.citations))
+
+
+def changed_answer(answer: Answer, said: str, evidence: Evidence) -> Answer | None:
+    """The answer of the program before with the field changed that a follow-up names, such as the year or the key.
+
+    None where fields cannot say the program before, the follow-up names no field of it, or nothing is found then.
+    """
+    asked = None if answer.program is None else fields_of(answer.program)
+    if asked is None:
+        return None
+    try:
+        fields = changed(asked, said, relations_of(evidence.source))
+        result = None if fields is None else run(fields.program(), relations_of(evidence.source))
+    except KgtableError:
+        return None
+    if fields is None or result is None or not len(result):
+        return None
+    before, after = told_of(asked), told_of(fields)
+    names = (name for name in {**after, **before} if after.get(name) != before.get(name))
+    told = "; ".join(f"{name}: {after.get(name, 'none')}" for name in names)
+    found = reading_of([result], evidence, confidence=answer.confidence)
+    question = result.derivation[:1].upper() + result.derivation[1:]
+    changed_to = replace(answer, question=question, alternatives=(), ambiguous=False, model=RULES)
+    shown = replace(changed_to, reasons=(f"Changed: {told}.",))
+    return replace(shown.reading(found), grounded=bool(found.citations))
 
 
 def reading_of(

@@ -28,7 +28,8 @@ from kgtable.values.dates import parse_date
 from kgtable.values.decimals import scaled
 from kgtable.values.lexicon import KINDS, VARIANTS, is_called, is_made_of, language_of, senses, vocabulary, words_of
 from kgtable.values.numbers import MISSING_MARKERS
-from kgtable.values.units import quantity_kind
+from kgtable.values.unit_phrases import parse_unit_phrase
+from kgtable.values.units import find_unit, quantity_kind
 
 LOOKED_AT: Final = 300
 """Rows of the body that are looked at."""
@@ -828,6 +829,14 @@ def _decided(found: Meaning, said: ColumnMapping) -> Meaning:
     return Meaning(role, kind, variant, found.quantity_kind, ("mapping",), 1.0)
 
 
+_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+
+
+def _without_unit(brackets: re.Match[str]) -> str:
+    said = brackets[1].strip()
+    return " " if find_unit(said) or parse_unit_phrase(said) else brackets[0]
+
+
 def kind_of(path: Sequence[str], unit: str | None, per: bool, language: str) -> _Kind | None:
     """The kind of a measure by its unit, and by the words of its header or label path, the last level first."""
     of = quantity_kind(unit)
@@ -836,7 +845,8 @@ def kind_of(path: Sequence[str], unit: str | None, per: bool, language: str) -> 
     if unit is not None and "-PER-" in unit:
         flows = unit.endswith(_PER_TIME) and of not in _NOT_ADDED
         return _Kind(MeasureKind.LEVEL if flows else MeasureKind.RATE, "unit", 0.9)
-    said, sure = _said(path, language)
+    # "Downtime (min)" is in minutes, not a minimum.
+    said, sure = _said([_IN_BRACKETS.sub(_without_unit, text) for text in path] if unit else path, language)
     if unit is None:
         return None if said is None else _Kind(said, "words", 0.8 if sure else 0.6)
     if of == "Time":

@@ -119,7 +119,12 @@ BUCKETS = {
     Bucket.WEEKDAY: Function.WEEKDAY_NAME,
 }
 """The function of a date that gives each."""
-_OF_FUNCTIONS = {function: bucket for bucket, function in BUCKETS.items()}
+_OF_FUNCTIONS: dict[Function | None, Bucket] = {function: bucket for bucket, function in BUCKETS.items()}
+
+
+def bucket_of(function: Function | None) -> Bucket | None:
+    """The bucket that a function of a date gives; None of another."""
+    return _OF_FUNCTIONS.get(function)
 
 
 @dataclass(frozen=True, slots=True)

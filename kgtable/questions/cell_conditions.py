@@ -286,6 +286,9 @@ class CellConditions(ColumnLinks):
             negation = 3 << first - 2 if out_of else self.question.cues.get("negation", 0)
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
+            for token in self.question.tokens if view.missing else ():  # "unpaid", of a column "Paid on" with gaps
+                if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
+                    yield Condition(IsMissing(view.ref), 1 << token.index, view.place, "missing", 0.6)
             zero = self.cells.numbers.get(Decimal(0), ())
             if negation and link.score >= 0.5 and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))

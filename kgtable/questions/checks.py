@@ -50,6 +50,14 @@ def _unused_operators(found: Interpretation) -> str:
     return f"Not accounted for: {', '.join(dict.fromkeys(unused))}." if unused else ""
 
 
+def _counted_by_likeness(found: Interpretation) -> str:
+    """Things that are counted by a column of which only the beginning is said: applications are no applicants."""
+    best, target = found.best.candidate, found.target
+    if best.op != "count_distinct" or target is None or target.distinct == target.filled:
+        return ""
+    return f"Counted by {target.name}, each once." if found.source.link(target).derived else ""
+
+
 def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
@@ -64,5 +72,6 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     missing_words,
     _cut_off,
     _unused_operators,
+    _counted_by_likeness,
     _other_reading,
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+from rapidfuzz.distance import DamerauLevenshtein
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.questions.english import (
+    LEAST_MISSPELT,
+    adjectives,
     linking_verbs,
     ordinal_words,
     synonyms,
@@ -174,7 +178,7 @@ class ColumnLinks:
         spelt = Question._all(n.mask for n in question.numbers if n.mask & n.mask - 1)  # three and a half
         for token in question.tokens:
             if not spelt >> token.index & 1:
-                by_stem[token.stem] |= 1 << token.index
+                by_stem[self._misspelt.get(token.index, token.stem)] |= 1 << token.index
         best = ColumnLink(0.0, 0)
         # Who asks for revenue means no "% of total revenue".
         unasked = frozenset[str]() if question.cues.keys() & _SHARES else view.whole
@@ -241,6 +245,27 @@ class ColumnLinks:
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
         return best
+
+    @cached_property
+    def _misspelt(self) -> Mapping[int, str]:
+        """The stem of the one header word that a token differs from by one letter, by the token's place.
+
+        A word that the table or its title has, or that is spelt as another word of kgtable, is not misspelt.
+        """
+        found = {}
+        headers = self.index.header_words
+        for token in self.question.tokens:
+            word = token.word
+            if len(word) < LEAST_MISSPELT or token.empty or not word.isalpha() or token.text[:1].isupper():
+                continue
+            if self.index.has_word(token.stem) or token.stem in synonyms() or word in adjectives():
+                continue
+            near = {
+                stem for one, stem in headers.items() if DamerauLevenshtein.distance(word, one, score_cutoff=1) == 1
+            }
+            if len(near) == 1 and not any(mask >> token.index & 1 for mask in self.question.cues.values()):
+                found[token.index] = near.pop()
+        return found
 
     def _meant(self, stems: Iterable[str]) -> dict[str, int]:
         """The words of a header that another word of the question stands for, and the tokens that do."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from rapidfuzz.distance import DamerauLevenshtein
+
 from kgtable.resources import PACKAGE
 from kgtable.text.words import is_empty_word
 from kgtable.text.words import stem as stemmed
@@ -28,6 +30,10 @@ class Adjective(NamedTuple):
     measured: bool = False
     """Whether only columns of its headers are meant, as a time or a rank by "won"."""
     comparative: bool = False
+
+
+LEAST_MISSPELT = 6
+"""Letters of a word that may be misspelt by one."""
 
 
 @cache
@@ -96,6 +102,11 @@ def words_of_type(name: str) -> frozenset[str]:
     return frozenset(map(word_stem, english()["types"][name].split()))
 
 
+def is_periodic(word: str) -> bool:
+    """Whether a word says how often, or of which span an amount is: an average *monthly* cost is one for each month."""
+    return word.endswith("ly") and word_stem(word) in words_of_type("time")
+
+
 @cache
 def word_endings() -> frozenset[str]:
     """What stems of one word may end with: nothing, and the endings of derived words."""
@@ -110,6 +121,18 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
     return {name: frozenset(text.split()) | always for name, text in entries.items()}
 
 
+@text_cache(4096)
+def operator_meant(word: str) -> str:
+    """The one long word of an operator that a word differs from by one letter; empty where it is a word of its own.
+
+    >>> operator_meant("avarage"), operator_meant("diffrence"), operator_meant("average"), operator_meant("coverage")
+    ('average', 'difference', '', '')
+    """
+    known = english()["words"]["misspelt"].split()
+    near = [other for other in known if DamerauLevenshtein.distance(word, other, score_cutoff=1) == 1]
+    return "" if word in known or word.removesuffix("s") in known or len(near) != 1 else near[0]
+
+
 @cache
 def foreign_words() -> frozenset[str]:
     """Words that open a question in another language."""
@@ -120,6 +143,12 @@ def foreign_words() -> frozenset[str]:
 def light_words() -> frozenset[str]:
     """Verbs and nouns that say only that something is or happens."""
     return frozenset(english()["words"]["light"].split())
+
+
+@cache
+def following_words() -> frozenset[str]:
+    """Words of follow-ups that say nothing of their own."""
+    return frozenset(english()["words"]["following"].split())
 
 
 @cache

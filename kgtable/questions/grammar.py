@@ -240,7 +240,12 @@ class Grammar(CandidateFeatures):
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
 
     def _converted(
-        self, op: str, root: Expression, conditions: ConditionSet, measure: ColumnView, **options: object
+        self,
+        op: str,
+        root: Expression,
+        conditions: ConditionSet,
+        measure: ColumnView,
+        features: Mapping[str, float] | None = None,
     ) -> Iterator[Candidate]:
         """The value, in the unit that the question asks for where it asks for one."""
         adjective = Question._all(
@@ -250,9 +255,10 @@ class Grammar(CandidateFeatures):
         units = ("SEC",) if self._is_worded(measure) else measure.units
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in units):
             mask = asked[1] | adjective
-            yield self.make(op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",))
+            root, also = Convert(root, asked[0]), ("convert",)
+            yield self.make(op, root, conditions, measure=measure, mask=mask, also=also, features=features)
             return
-        yield self.make(op, root, conditions, measure=measure, mask=adjective)
+        yield self.make(op, root, conditions, measure=measure, mask=adjective, features=features)
 
     def _is_worded(self, view: ColumnView) -> bool:
         """Whether it holds spans of time in words, as ``3 d``: those in figures, as ``7:30``, are added up as such."""

@@ -79,7 +79,7 @@ class Groupings(Grammar):
 
     def _said_groups(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """All groups with what is told of each, or the first of them, over the rows of a condition set."""
-        for keys in self._said_keys:
+        for keys in self.said_keys:
             mask = Question._all(key.mask for key in keys)
             others = Question._all(c.mask for c in conditions.conditions if c.column not in _spanned(keys))
             if mask & others or {key.view.place for key in keys if key.span is None} & conditions.columns:
@@ -116,7 +116,10 @@ class Groupings(Grammar):
             f"{SAID}:span": float(any(key.span is not None for key in keys)),
             f"{SAID}:of one row": float(any(key.view.distinct == key.view.filled for key in keys if key.span is None)),
             **{f"{SAID}:word {key.word}": 1.0 for key in keys},
+            f"{SAID}:{name}:rows {'named' if self._names_rows else 'unnamed'}": 1.0,
         }
+        if measure is not None and measure.measure:
+            features[f"{SAID}:{name}:{'adds up' if measure.adds_up else 'adds up never'}"] = 1.0
         mask |= said
         if measure is not None and "price" in measure.aspects and (money := self._money & ~mask):
             mask |= money
@@ -153,7 +156,8 @@ class Groupings(Grammar):
         for view in linked or free[:2]:
             for name, mask in named or [("sum", how_many), ("mean", 0)]:
                 yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
-        for view in self.targets[:4]:
+        summed = bool(named) and bool(linked) and not how_many
+        for view in self.targets[:4] if not summed else ():  # "total order amount" is no number of orders
             link = self.source.link(view)
             if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
                 function, name = AggregateFunction.COUNT, "count"
@@ -166,6 +170,14 @@ class Groupings(Grammar):
     def _is_first_of_groups(self, keys: Sequence[GroupKey]) -> bool:
         """Whether the groups with the highest or lowest values are asked for, and not the highest value of each."""
         return bool(self._ranked_by_limit) and all(key.mask & self._ranked_by_limit for key in keys)
+
+    @cached_property
+    def _names_rows(self) -> bool:
+        """Whether a column names each row: orders have numbers, and exports, which are summed, have none."""
+        return any(
+            view.filled > 1 and view.distinct == view.filled and (view.role in NAMING or view.key_words)
+            for view in self.source.columns
+        )
 
     @cached_property
     def _money(self) -> int:
@@ -181,10 +193,14 @@ class Groupings(Grammar):
         return limited << 1 | limited << 2
 
     @cached_property
-    def _said_keys(self) -> list[tuple[GroupKey, ...]]:
+    def said_keys(self) -> list[tuple[GroupKey, ...]]:
         """The keys that the words of grouping are followed by: for each several columns may be meant."""
         choices: list[list[GroupKey]] = []
+        taken = 0
         for marker, place, word in self._markers:
+            if marker & taken:  # "by each supplier" says one key
+                continue
+            taken |= marker
             found = self._keys_at(marker, place, word)
             if not found:
                 continue
@@ -261,8 +277,9 @@ class Groupings(Grammar):
                 said |= source.links[source.part_of(view.place)].titled & ~exact
             unique = view.filled > 1 and view.distinct == view.filled and not self._repeats(view)
             named = said & (here if unique else at)
-            if view.measure or not named or (link.mask & here and view.place in source.overshadowed):
-                continue
+            numbered = view.measure and not (link.exact and named & here and 2 * view.distinct <= view.filled)
+            if numbered or not named or (link.mask & here and view.place in source.overshadowed):
+                continue  # but "pupils per grade" are of grades, which are numbers
             run = here | named
             while (wider := said & (run | run << 1) | run) != run:
                 run = wider

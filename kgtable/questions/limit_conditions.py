@@ -15,6 +15,7 @@ from kgtable.programs.algebra import (
     Constant,
     Expression,
     Function,
+    Membership,
     Relator,
     ValueKind,
 )
@@ -23,7 +24,9 @@ from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import SCALES, WEEKDAYS, duration_seconds, text_of, time_in
 from kgtable.questions.column_links import ColumnLinks
 from kgtable.questions.conditions import Condition, distance
+from kgtable.questions.english import months as month_names
 from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
+from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, TableIndex
 from kgtable.tables.model import Role
 from kgtable.values.decimals import scaled
@@ -32,6 +35,7 @@ MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""
 
 _SPANS = frozenset({("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")})
+_MOST_MONTHS = 24
 _PERCENT = frozenset({"PERCENT"})
 
 
@@ -52,6 +56,47 @@ class LimitConditions(ColumnLinks):
             yield from self._times_on(view)
             if view.kind is ValueKind.DATE and not view.clock:
                 yield from self._weekdays_on(view)
+        for view in self.index.columns if self._spans_of_months else ():
+            yield from self._months_on(view)
+
+    @cached_property
+    def _spans_of_months(self) -> tuple[tuple[int, int, int], ...]:
+        """Months of any year from a first to a last, with their tokens: a quarter, a half, *January to July*."""
+        found = []
+        for name, mask in self.question.quarters:
+            size = 3 if name[0] == "q" else 6
+            said = mask | Question._all(mention.mask for mention in self.question.times if mention.mask & mask)
+            found.append((size * int(name[1:]) - size + 1, size * int(name[1:]), said))
+        months = [mention for mention in self.question.times if re.fullmatch(r"--\d\d", mention.lexical)]
+        for one, other in itertools.pairwise(months):
+            between = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
+            if [token.word for token in between] in (["to"], ["until"], ["through"], []):
+                mask = (1 << other.mask.bit_length()) - (one.mask & -one.mask)
+                found.append((int(one.lexical[2:]), int(other.lexical[2:]), mask))
+        return tuple(entry for entry in found if entry[0] <= entry[1] <= 12)
+
+    def _months_on(self, view: ColumnView) -> Iterator[Condition]:
+        """Spans of months on dates of any year, and on a column that has the names of months."""
+        bonus = 0.1 * self.columns[view.place].score
+        if view.kind is ValueKind.DATE and not view.clock:
+            month = Apply(Function.MONTH, view.ref)
+            for first, last, mask in self._spans_of_months:
+                ends = (Constant(Decimal(number), ValueKind.QUANTITY) for number in (first, last))
+                relators = (Relator.GREATER_OR_EQUAL, Relator.LESS_OR_EQUAL)
+                within = And(tuple(map(Compare, relators, (month, month), ends)))
+                yield Condition(within, mask, view.place, "time", 0.75 + bonus, relation="months")
+        elif view.kind in (ValueKind.TEXT, ValueKind.ENTITY) and view.distinct <= _MOST_MONTHS:
+            data = self.index.relation.data(view.place)
+            texts = [text_of(data.values[code]) for code in data.used()]
+            named = {text: month_names().get(text.casefold().rstrip("."), 0) for text in texts}
+            if not all(named.values()):
+                return
+            for first, last, mask in self._spans_of_months:
+                held = tuple(Constant(text) for text, number in named.items() if first <= number <= last)
+                if held:
+                    yield Condition(
+                        Membership(view.ref, held), mask, view.place, "time", 0.85 + bonus, relation="months"
+                    )
 
     def _weekdays_on(self, view: ColumnView) -> Iterator[Condition]:
         """The days of the week that the question names."""

@@ -30,6 +30,14 @@ class Links(CellConditions, LimitConditions):
         return total
 
     @cached_property
+    def satisfied_by_title(self) -> int:
+        """The tokens that the title accounts for: none of a measure or a time that a header or a row has as well."""
+        columns = zip(self.index.columns, self.columns, strict=True)
+        held = Question._all(link.mask for view, link in columns if link.exact and (view.measure or view.period))
+        dated = (c.mask for c in self.conditions if c.kind == "time" and c.relation == "in" and c.column >= 0)
+        return self.titled & ~held & ~Question._all(dated)
+
+    @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of all kinds, the surest first."""
         found = [*self.of_cells(), *self.of_limits()]

@@ -66,7 +66,6 @@ class _All(Selections, Comparisons, ColumnComparisons, References):
             yield from self._extremes(self.sets[-1])  # of all rows
         yield from self._pairs()
         yield from self._shares()
-        yield from self._neighbours()
         yield from self._rows_compared()
         yield from self._truths()
         if len(self.source.joins) == 1:

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from kgtable.questions.english import (
+    LEAST_MISSPELT,
     Adjective,
     adjectives,
     cue_patterns,
@@ -23,6 +24,7 @@ from kgtable.questions.english import (
     naming_words,
     noun_openers,
     number_words,
+    operator_meant,
     word_stem,
 )
 from kgtable.questions.mentions import DECADE, Mentions, QuestionToken
@@ -114,11 +116,21 @@ class Question(Mentions):
                 if match[0] in _PLACING and mask and _places(self.tokens, mask.bit_length() - 1):
                     continue
                 found[name] = found.get(name, 0) | mask
+            for place, word in self._misspelt.items():
+                if pattern.fullmatch(word):
+                    found[name] = found.get(name, 0) | 1 << place
         if "first" in found and not (rest := found["first"] & ~self._in_quarters):
             del found["first"]
         elif "first" in found:
             found["first"] = rest
         return found
+
+    @cached_property
+    def _misspelt(self) -> Mapping[int, str]:
+        """The words of operators that tokens differ from by one letter, by the places of the tokens."""
+        tokens = (token for token in self.tokens if len(token.word) >= LEAST_MISSPELT and not token.empty)
+        found = ((token.index, operator_meant(token.word)) for token in tokens if not token.text[:1].isupper())
+        return {place: word for place, word in found if word}
 
     @cached_property
     def _in_quarters(self) -> int:
@@ -219,7 +231,8 @@ class Question(Mentions):
         cues = self.cues.get("last", 0)
         found = []
         for token in self.tokens:
-            adjective, mask = known.get(token.word), 1 << token.index
+            adjective = known.get(token.word) or known.get(self._misspelt.get(token.index, ""))
+            mask = 1 << token.index
             if adjective is None or (token.word == "last" and not mask & cues) or mask & self._in_quarters:
                 continue  # "last year" and "the first quarter" are times
             after = [other.word for other in self.tokens[token.index + 1 : token.index + 3]]

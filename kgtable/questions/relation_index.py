@@ -23,7 +23,7 @@ from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn, distinct
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
-from kgtable.tables.model import Role
+from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
 from kgtable.values.text import text_cache
@@ -110,6 +110,8 @@ class ColumnView:
     """The stems of what stands in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
     variant: str | None = None
     """What of its measure it tells, such as *actual* beside *budget*."""
+    adds_up: bool = False
+    """Whether its values are counts or amounts, which add up."""
     names: tuple[tuple[str, ...], ...] = ()
     """Stems of other names for it: the header as it is written (*pH*), what an abbreviation stands for (*Pts*)."""
 
@@ -171,6 +173,17 @@ class TableIndex:
             views[key.place] = replace(key, label=False)
             views[named.place] = replace(named, label=True, key=key.place)
         return tuple(views)
+
+    @cached_property
+    def header_words(self) -> Mapping[str, str]:
+        """The long words of headers, and their plurals, with their stems."""
+        words = (word for view in self.columns for word in re.findall(r"[a-z]{6,}", view.name.casefold()))
+        return {form: word_stem(word) for word in words for form in (word, f"{word}s")}
+
+    def has_word(self, stem: str) -> bool:
+        """Whether the title, a header or a cell has a word of this stem."""
+        in_header = any(stem in view.aspects for view in self.columns)
+        return in_header or stem in self.title_stems or bool(self.cells.words.get(stem))
 
     def adds_up(self, whole: ColumnView, parts: Sequence[ColumnView]) -> bool:
         """Whether a column is the sum of others, in the first rows."""
@@ -261,6 +274,7 @@ class TableIndex:
                 stem for part in _UNIT_PART.findall(column.header) for stem in name_stems(part) if stem.isalpha()
             ),
             variant=column.meaning.variant,
+            adds_up=column.meaning.kind in (MeasureKind.COUNT, MeasureKind.AMOUNT, MeasureKind.DURATION),
             names=names,
         )
 

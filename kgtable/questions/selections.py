@@ -1,4 +1,4 @@
-"""Candidates over one set of rows: cells, lists, counts, aggregates, extremes, groups, neighbours, existence."""
+"""Candidates over one set of rows: cells, lists, counts, aggregates, extremes, groups, existence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from kgtable.programs.algebra import (
     Limit,
     Lookup,
     Named,
-    Neighbours,
     Node,
     Project,
     Relator,
@@ -38,6 +37,8 @@ from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet
 from kgtable.tables.model import Role
 
+_AS_A_TOTAL = {"sum:total": 1.0}
+"""The feature of a sum that a word of the question asks for."""
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 
 
@@ -136,6 +137,9 @@ class Selections(Groupings):
                     spent = Filter(rows, Compare(Relator.LESS, view.ref, _ZERO))
                     root = Apply(Function.ABSOLUTE, Aggregate(other, view.ref, spent))
                 yield from self._converted(name, root, conditions, view)
+            if not wanted and self._is_amount(view, conditions):
+                total = Aggregate(AggregateFunction.SUM, view.ref, rows)
+                yield from self._converted("sum", total, conditions, view, features=_AS_A_TOTAL)
         for adjective, _ in question.achievements[:1]:  # "the winning time" is the lowest
             for view in self.measures[:MOST_MEASURES]:
                 told = self._told_by(view)
@@ -149,6 +153,12 @@ class Selections(Groupings):
                 if cue in cues:
                     root = Aggregate(AGGREGATES[name], view.ref, rows)
                     yield self.make(f"{name}/time", root, conditions, target=view, mask=cues[cue])
+
+    def _is_amount(self, view: ColumnView, conditions: ConditionSet) -> bool:
+        """Whether one amount is asked for that several rows have parts of: "hotel costs in Lyon" are added up."""
+        asked = self.question.wh in ("other", "what_is") and not self.question.plural and "list" not in self.cues
+        apart = all(c.kind != "several" for c in conditions.conditions)
+        return asked and apart and view.adds_up and bool(self.source.link(view).mask & ~conditions.mask)
 
     def _extremes(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """The rows with the largest or smallest value of a column, the first and last rows."""
@@ -316,6 +326,8 @@ class Selections(Groupings):
             return self.make(op, root, conditions, target=key, measure=measure, mask=mask | named)
 
         for down, token, _, _ in self._directions()[:2]:
+            if name == "count" and any(self._stands_before(token, view) for view in self.measures):
+                continue  # "the most downtime" is no number of rows
             order = Sort(grouped, (SortKey(ColumnRef(told), down),))
             yield made(f"group_extreme/{name}", Project(Limit(order, 1, ties=True), (shown,)), token)
             if name == "count":
@@ -329,25 +341,6 @@ class Selections(Groupings):
             yield made(f"having/{name}", Project(having, (shown,)), threshold.mask)
             counted = Aggregate(AggregateFunction.COUNT, None, having)
             yield made(f"having/{name}/count", counted, threshold.mask)
-
-    def _neighbours(self) -> Iterator[Candidate]:
-        """The rows before and after the rows of a condition."""
-        source, cues = self.source, self.cues
-        headers = Question._all(link.mask for link in source.column_links if link.exact)  # "next due"
-        for conditions in self.sets[:3]:
-            expression = conditions.expression()
-            if expression is None:
-                continue
-            for cue, offset in (("next", 1), ("previous", -1)):
-                if not cues.get(cue, 0) & ~conditions.mask & ~headers:
-                    continue
-                around = Neighbours(source.rows(conditions.choice), expression, offset)
-                views = self.targets[:4]
-                if conditions.conditions[0].column >= 0:
-                    views = list(dict.fromkeys([source.columns[conditions.conditions[0].column], *views]))
-                for view in views:
-                    root = Project(around, (Named(view.ref),))
-                    yield self.make(f"neighbour/{cue}", root, conditions, target=view, mask=cues[cue])
 
     def _truths(self) -> Iterator[Candidate]:
         """Whether there is a row of which the conditions hold."""

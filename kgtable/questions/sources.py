@@ -105,12 +105,13 @@ class ProgramSource:
         conditions = [self._beside_header(condition, cells) for condition in conditions]
         conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))
         self.conditions = tuple(conditions)
-        self.title = 0
+        self.title = self.satisfied_by_title = 0
         self.values = 0
         self.near = 0
         for part in links:
             self.near |= part.near
             self.title |= part.titled
+            self.satisfied_by_title |= part.satisfied_by_title
             self.values |= part.values
 
     def _beside_header(self, condition: Condition, cells: int) -> Condition:

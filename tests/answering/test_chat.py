@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kgtable import api
 from kgtable.answering.ask import NOT_ASKED
-from kgtable.answering.chat import LONGEST_SHOWN, MOST_TURNS, SHOWN_TURNS, Chat
+from kgtable.answering.chat import LONGEST_SHOWN, MOST_TURNS, NO_FOLLOW_UP, SHOWN_TURNS, Chat
 from kgtable.errors import LLMCostError, LLMError, LLMReplyError, UsageError
 from kgtable.llm.protocol import Request, estimate_tokens
 from kgtable.llm.scripted import ScriptedLLM
@@ -66,6 +67,46 @@ def test_a_chain_of_follow_ups(kg: api.KnowledgeGraph) -> None:
     chat = by_rules(kg, PLUMS, "And in 2024?", "the same for pears", "why?", "and in 2023?")
     assert [turn.answer and turn.answer.text for turn in chat.turns] == ["40", "52", "36", "36", "31"]
     assert [turn.explains for turn in chat.turns] == [False, False, False, True, False]
+
+
+ORDERS = """\
+Order,Day,Client,Region,Hours,Amount (EUR)
+O1,2023-01-05,Alba,North,3,120
+O2,2023-02-11,Berg,South,2,80
+O3,2023-02-20,Alba,North,5,200
+O4,2024-01-09,Crux,South,1,40
+O5,2024-03-02,Alba,North,2,90
+O6,2024-03-15,Berg,South,6,310
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (("and by month?",), "2023-01: 120; 2023-02: 280; 2024-01: 40; 2024-03: 400"),
+        (("hours instead",), "Alba: 10; Berg: 8; Crux: 1"),
+        (("hours instead", "in 2024"), "Crux: 1; Alba: 2; Berg: 6"),
+        (("hours instead", "in 2024", "and in 2023?"), "Alba: 8; Berg: 2"),
+        (("only Alba", "by region", "the average"), "North: 136.666667"),
+        (("only Alba", "top 2 clients"), "Alba: 410; Berg: 390"),
+        (("how many?",), "Alba: 3; Berg: 2; Crux: 1"),
+        (("hours instead", "why?"), "Alba: 10; Berg: 8; Crux: 1"),
+    ],
+)
+def test_a_follow_up_changes_a_field(tmp_path: Path, said: tuple[str, ...], text: str) -> None:
+    (tmp_path / "orders.csv").write_text(ORDERS, encoding="utf-8")
+    with api.build(tmp_path, tmp_path / "kg", embedding="none") as graph:
+        chat = by_rules(graph, "Total amount by client", *said)
+    answer = chat.turns[-1].answer
+    assert answer is not None
+    assert answer.text == text
+    assert answer.citations
+
+
+def test_what_is_no_field_is_said_so(kg: api.KnowledgeGraph) -> None:
+    (_, last) = by_rules(kg, PLUMS, "and the moon?").turns
+    assert last.answer is not None
+    assert last.answer.reasons[0] == NO_FOLLOW_UP
 
 
 def follow_up(request: Request) -> Any:

@@ -354,3 +354,35 @@ def test_a_question_in_another_language_is_told_so(question: str) -> None:
     answer = ask(question, VISITS)
     assert answer.best is None
     assert "English" in answer.reasons[0]
+
+
+TRIPS = relation(
+    "trips", ("Trip", "City", "Kind", "Month", "Paid on", "Cost (EUR)"),
+    ("T1", "Lyon", "Hotel", "January", "2024-02-01", "200"), ("T2", "Lyon", "Hotel", "May", "", "150"),
+    ("T3", "Lyon", "Meals", "May", "2024-06-02", "40"), ("T4", "Turin", "Hotel", "June", "2024-07-01", "90"),
+    ("T5", "Turin", "Meals", "August", "", "30"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("hotel costs in Lyon", "350"),
+        ("total cost in the second quarter", "280"),
+        ("total cost from January to May", "390"),
+        ("avarage cost in Turin", "60"),
+        ("How many unpaid trips are there?", "2"),
+        ("total cost, hotel excluded", "70"),
+        ("total cost by city, hotel excluded", "Lyon: 40; Turin: 30"),
+    ],
+)
+def test_amounts_of_several_rows_spans_of_months_and_what_was_not_done(question: str, text: str) -> None:
+    assert ask(question, TRIPS).text == text
+
+
+def test_a_measure_that_a_header_names_is_not_satisfied_by_the_title() -> None:
+    stops = relation("machine-downtime", ("Machine", "Reason", "Downtime (min)"), ("Press", "Jam", "5"),
+                     ("Press", "Jam", "7"), ("Lathe", "Tool", "90"), ("Press", "Jam", "3"))  # fmt: skip
+    answer = ask("Which reason has the most downtime?", stops)
+    assert answer.text == "Tool"
+    assert "Downtime" in answer.derivation
