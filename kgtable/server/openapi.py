@@ -80,7 +80,7 @@ SCHEMAS: dict[str, Any] = {
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object("mark text")),
         inferred=_INFERRED,
-        columns=_array(_object("index# title path* predicate unit meaning evidence", inferred=_INFERRED)),
+        columns=_array(_object("index# name title path* predicate unit meaning evidence", inferred=_INFERRED)),
         rows=_array(_object("index# kind depth# cells*")),
     ),
     "Explored": _object(

@@ -32,7 +32,8 @@ const SOURCES = {
   text: "the surrounding text",
 };
 
-const from = (source) => (source ? h("small", {}, ` from ${SOURCES[source] ?? source}`) : null);
+export const sourceOf = (source) => (source ? `from ${SOURCES[source] ?? source}` : "");
+const from = (source) => h("small", {}, ` ${sourceOf(source)}`);
 
 function cellFacts(cell) {
   const facts = [];
