@@ -497,6 +497,18 @@ class KnowledgeGraph:
 
         return self._programs.compiled(read_given(program))
 
+    def compile_sql(self, fields: Fields | str | MappingOf[str, Any]) -> str:
+        """Fields as one SELECT that `sql` runs as it is.
+
+        Raises `ProgramCompilationError` for what the typed tables of SQL cannot say, `MissingExtraError`.
+        """
+        from kgtable.answering.program_answers import relations_of
+        from kgtable.programs.compiled.to_sql import sql_of
+        from kgtable.programs.fields import Fields, parse_fields
+
+        asked = fields if isinstance(fields, Fields) else parse_fields(fields)
+        return sql_of(asked, self.sql_database, relations_of(self.reader))
+
     @_once
     def _programs(self) -> GraphPrograms:
         from kgtable.answering.program_runs import GraphPrograms

@@ -1,7 +1,7 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on beside it, and what to ask next.
 
 import { copyText, count, empty, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
-import { chartView } from "./chart-view.js";
+import { chartView, formsView, rowsView } from "./chart-view.js";
 import { documentAddress, documentLink, paragraphs, source, tablesBeside } from "./passage-view.js";
 import { bringIntoSight, tableView } from "./table-view.js";
 
@@ -214,13 +214,13 @@ async function show(answer) {
     const reading = readings[index];
     buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === index)));
     fill(status, reading === answer && leads ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
-    text.textContent = reading.display ?? reading.answer;
+    text.textContent = reading.headline ?? reading.answer;
     text.classList.toggle("longer", text.textContent.length > 160);
     fill(nearest);
     whole.classList.add("proven");
     const cited = citations(reading);
     fill(exact, exactly(reading));
-    fill(body, rowsOf(reading), reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), fieldsOf(reading, answer), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
+    fill(body, reading.rows && reading.names.length > 1 ? rowsView(reading) : null, reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), fieldsOf(reading, answer), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, formsView(reading), actions(answer, reading, index));
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
@@ -309,7 +309,7 @@ function choice(reading, first, onclick) {
   return h(
     "button",
     { type: "button", class: "choice", "aria-pressed": "false", onclick },
-    h("strong", { dir: "auto" }, shortened(reading.display ?? reading.answer, 80)),
+    h("strong", { dir: "auto" }, shortened(reading.headline ?? reading.answer, 80)),
     h("small", { dir: "auto" }, shortened([(reading !== first && differing(reading, first)) || reading.words, reading.period].filter(Boolean).join(" · "), 140)),
     h("small", { dir: "auto" }, `in ${shortened(title, 80)}`),
   );
@@ -338,36 +338,10 @@ function exactly(reading) {
   );
 }
 
-/** The rows of a result as a table, where it has several columns. */
-function rowsOf(reading) {
-  if (!reading.rows || reading.names.length < 2) return null;
-  const more = reading.row_count - reading.rows.length;
-  return h("div", { class: "scroll" },
-    h("table", { class: "results", id: "rows" },
-      h("thead", {}, h("tr", {}, reading.names.map((name) => h("th", { scope: "col", dir: "auto" }, name)))),
-      h("tbody", {}, reading.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { dir: "auto" }, cell?.display ?? "(blank)")))))),
-    more > 0 ? h("p", { class: "quiet" }, `… and ${count(more)} more rows`) : null);
-}
+/** How a reading was computed, in words. */
+const computed = (reading) => (reading.words && reading.words !== reading.headline ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words", dir: "auto" }, reading.words)) : null);
 
-/** How a reading was computed: the program in words, as SPARQL for the editor, and as JSON. */
-function computed(reading) {
-  if (!reading.words && !reading.program) return null;
-  return h(
-    "div",
-    { class: "computed" },
-    reading.words ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words", dir: "auto" }, reading.words)) : null,
-    reading.program
-      ? h("details", { class: "way" },
-          h("summary", {}, "Program"),
-          reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait."),
-          h("pre", { class: "code", tabindex: "0" }, JSON.stringify(reading.program, null, 2)))
-      : null,
-  );
-}
-
-function inEditor(query, words = "Open in the editor", id = null) {
-  return h("a", { class: "button", id, href: links.query(query) }, words);
-}
+const inEditor = (query) => h("a", { class: "button", href: links.query(query) }, "Open in the editor");
 
 function reasons(answer) {
   const told = (answer.reasons ?? []).filter((reason) => !answer.told || !UNACCOUNTED.test(reason));
