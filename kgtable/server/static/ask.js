@@ -281,12 +281,17 @@ function confidence(answer) {
   return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
 }
 
-/** The fields of a reading, and where they can be changed; the others of a program that fields cannot say. */
+/** The fields that a reading always shows, if only as empty ones, and the controls of Explore that change fields. */
+const EMPTY = { Measure: "none", How: "", By: "no groups", Where: "all rows" };
+const CONTROLS = { Measure: "measure", How: "how", By: "by0", Where: "where", Shown: "ask", Order: "order", First: "first", Joined: "join" };
+
+/** The fields of a reading, each a link to where it is changed; null for a program that fields cannot say. */
 function fieldsOf(reading, answer) {
   if (!reading.told) return null;
   const unused = reading === answer ? unaccounted(answer) : [];
+  const field = ([name, words]) => [h("dt", {}, name), h("dd", { dir: "auto" }, h("a", { class: "field-link", "aria-label": `Change ${name}: ${words}`, href: `${reading.explore}#${CONTROLS[name] ?? "table"}` }, words))];
   return h("div", { id: "told" },
-    h("dl", { class: "facts" }, Object.entries(reading.told).flatMap(([name, words]) => [h("dt", {}, name), h("dd", { dir: "auto" }, words)]),
+    h("dl", { class: "facts" }, Object.entries({ ...EMPTY, ...reading.told }).flatMap(field),
       unused.length ? [h("dt", {}, "Not used"), h("dd", {}, unused.map((word) => [h("span", { class: "badge warn", dir: "auto" }, word), " "]))] : null),
     h("p", {}, h("a", { class: "button", id: "explore", href: reading.explore }, "Change in Explore")));
 }

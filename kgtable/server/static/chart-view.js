@@ -34,7 +34,7 @@ export function rowsView({ names, rows, row_count: size }, titled = (name) => na
       h("table", { class: "list", id: "rows" },
         h("thead", {}, h("tr", {}, names.map((name, place) => h("th", { scope: "col", class: kind(place), dir: "auto" }, titled(name))))),
         h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) => h("td", { class: kind(place), dir: "auto" }, cell?.display ?? "(blank)"))))))),
-    h("p", { class: "quiet", id: "size" }, size > rows.length ? `The first ${count(rows.length)} of ${count(size)} rows` : `${count(size)} ${size === 1 ? "row" : "rows"}`),
+    size > rows.length ? h("p", { class: "quiet", id: "size" }, `The first ${count(rows.length)} of ${count(size)} rows`) : null,
   ];
 }
 

@@ -112,7 +112,7 @@ function fieldsOf() {
       (join) => change({ join, measure: null, by: [], where: [], ask: [], order: null, how: "count" }, "join")));
   }
   const measures = columns.filter(({ hows }) => hows.some((how) => how !== "value"));
-  parts.push(choice("measure", "Measure", [[null, "Rows"], ...named(measures)], asked.measure ?? null, (measure) => change({ measure, how: null }, "measure")));
+  parts.push(choice("measure", "Measure", [[null, "Rows"], ...named(measures)], asked.measure ?? null, (measure) => change({ measure, how: ["count", "list", "value"].includes(asked.how) ? null : asked.how }, "measure")));
   parts.push(choice("how", "How", howsOf(asked).map((how) => [how, NAMES[how]]), asked.how, (how) => change({ how }, "how")));
   if (asked.how === "list") parts.push(adder("ask", "Columns shown", named(columns.filter(({ column }) => !(asked.ask ?? []).some((one) => same(one, column)))), asked.ask ?? [], "all"));
   else parts.push(...keys());
@@ -230,4 +230,4 @@ function cells({ citations, cells_read: read }) {
 form.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("popstate", () => load());
 tables = await fetchJson("/api/tables?limit=200").then((found) => found.tables, () => []);
-load();
+load(location.hash.slice(1));

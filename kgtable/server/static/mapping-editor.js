@@ -26,7 +26,7 @@ export function decisionFields(column, set, called = null, about = "") {
   return [...(called ? [[called, called === "predicate" ? "Name in the graph" : "Name"]] : []), ...FIELDS].map(([name, label, options]) => {
     const naming = { "aria-label": about ? `${label} of ${about}` : null, name };
     const control = options
-      ? h("select", naming, [["", found[name] && !decided[name] ? `as found: ${found[name]}` : "as found"], ...options].map(([value, words]) => h("option", { value, selected: value === (decided[name] ?? "") }, words)))
+      ? h("select", naming, [["", found[name] && !decided[name] ? `${found[name]} (as found)` : "as found"], ...options].map(([value, words]) => h("option", { value, selected: value === (decided[name] ?? "") }, words)))
       : h("input", { type: "text", autocomplete: "off", placeholder: found[name] || "none", value: decided[name], ...naming });
     control.addEventListener(options ? "change" : "input", () => set(name, control.value.trim()));
     return { label, control };
