@@ -337,17 +337,18 @@ def _say_relations(relations: TableRelations) -> None:
 
 @click.command(cls=Command)
 @click.argument("table", required=False)
-@click.argument("decisions", nargs=-1, metavar="NAME=TEXT...")
+@click.argument("decisions", nargs=-1, metavar="[NAME=TEXT...]")
 @kg_option
 @click.option("--column", default="", metavar="NAME", help="Decide about this column of the table.")
 @click.option("--apply", "is_applied", is_flag=True, help="Decide it, and bring the graph up to date.")
 def decide(table: str | None, decisions: tuple[str, ...], kg: Path, column: str, is_applied: bool) -> None:
-    """Show or make a decision about how a TABLE is read; without one, list what was decided.
+    """Show or make a decision about how a TABLE is read.
 
-    The lines that the decision changes are printed; with --apply the graph is brought up to date with it. NAME is a
-    column of the mapping's sheet "tables": "header rows", "label column", "skip rows", "note rows", title, unit, scale,
-    encoding, "tables begin at". Rows count from 1. With --column it is a column of the mapping: role, "measure kind",
-    unit, scale, variant, datatype, predicate, "inferred name". An empty TEXT takes a decision back.
+    Without a decision, what was decided is listed. The lines that one changes are printed; with --apply the graph is
+    brought up to date with it. NAME is a column of the mapping's sheet "tables": "header rows", "label column", "skip
+    rows", "note rows", title, unit, scale, encoding, "tables begin at". Rows count from 1. With --column it is a column
+    of the mapping: role, "measure kind", unit, scale, variant, datatype, predicate, "inferred name". An empty TEXT
+    takes a decision back.
     """
     if table is None or not decisions:
         with kgtable.open(kg) as graph:
