@@ -9,7 +9,7 @@ from decimal import Decimal
 from kgtable.database import quoted
 from kgtable.errors import ProgramCompilationError
 from kgtable.programs.algebra import Constant, Relator, RowChoice, ValueKind
-from kgtable.programs.compiled.sql_tables import SchemaCard, SchemaColumn, SqlDatabase, literal
+from kgtable.programs.compiled.sql_tables import SchemaColumn, SqlDatabase, literal
 from kgtable.programs.fields import VALUE, Bucket, FieldColumn, FieldCondition, Fields, How
 from kgtable.programs.relation import Relation
 
@@ -31,46 +31,44 @@ def sql_of(asked: Fields, database: SqlDatabase, relations: Mapping[str, Relatio
     Raises `ProgramCompilationError` where SQL over the typed tables cannot say it: several parts of one table, totals,
     ties, keys that are only alike, columns of several units, days that a column prints as text.
     """
+    if len(asked.tables) > 1 or asked.choice is not RowChoice.MEMBERS or asked.ties:
+        raise ProgramCompilationError("Parts of a table, totals and ties have no counterpart in SQL.")
+    if (asked.join and asked.join.similarity) or (asked.having and not asked.having.value.bare):
+        raise ProgramCompilationError("Keys that are only alike and other units have no counterpart in SQL.")
     return _Select(asked, database, relations).text()
 
 
 class _Select:
     def __init__(self, asked: Fields, database: SqlDatabase, relations: Mapping[str, Relation]) -> None:
-        joined = [asked.join.table] if asked.join else []
-        if len(asked.tables) > 1 or asked.choice is not RowChoice.MEMBERS or asked.ties:
-            raise ProgramCompilationError("Parts of a table, totals and ties have no counterpart there.")
-        if asked.join and asked.join.similarity:
-            raise ProgramCompilationError("Keys that are only alike have no counterpart there.")
         self._asked, self._relations = asked, relations
-        self._cards: dict[str, SchemaCard] = {id: database.card(id) for id in (asked.tables[0], *joined)}
+        ids = (asked.tables[0], *([asked.join.table] if asked.join else []))
+        self._cards = {id: database.card(id) for id in ids}
 
     def text(self) -> str:
         asked = self._asked
         where = " AND ".join(map(self._condition, asked.where))
-        kept = where and f" FILTER (WHERE {where})"
-        if asked.how is How.SHARE:
-            total = "count(*)" if asked.measure is None else f"sum({self._column(asked.measure, measured=True)})"
-            part = f"sum({total}) OVER ()" if asked.by else total
-            told = f"100 * {total}{'' if asked.by else kept} / {part}"
-            where = where if asked.by else ""
-        elif asked.how is not How.LIST:
-            measured = asked.how not in (How.COUNT, How.DISTINCT, How.VALUE)
-            of = "*" if asked.measure is None else self._column(asked.measure, measured=measured)
-            told = _CALLS[asked.how].format(of)
-        kinds = [f"{card.name}.row_kind = 'member'" for card in self._cards.values()]
+        told = self._told(where)
+        if asked.how is How.SHARE and not asked.by:
+            where = ""
+        titles = dict(zip((*asked.by, VALUE), asked.names, strict=True))
+        shown = [f"{self._column(key)} AS {quoted(titles[key])}" for key in asked.by if key in (asked.ask or asked.by)]
         if asked.how is How.LIST:
-            shown = ", ".join(map(self._column, asked.ask)) or "*"
-            lines = [f"SELECT {'DISTINCT ' if asked.distinct else ''}{shown}"]
-        else:
-            names = [*((key, self._column(key)) for key in asked.by), (VALUE, told)]
-            chosen = [pair for pair in names if not asked.ask or pair[0] in asked.ask]
-            titles = dict(zip((*asked.by, VALUE), asked.names, strict=True))
-            lines = [f"SELECT {', '.join(f'{text} AS {quoted(titles[key])}' for key, text in chosen)}"]
-        lines += [self._source(), f"WHERE {' AND '.join(filter(None, (*kinds, where)))}"]
+            shown = [self._column(column) for column in asked.ask] or ["*"]
+        elif not asked.ask or VALUE in asked.ask:
+            shown.append(f"{told} AS {quoted(titles[VALUE])}")
+        first, *others = (card.name for card in self._cards.values())
+        on = asked.join and f"{self._column(asked.join.left)} = {self._column(asked.join.right)}"
+        kept = [*(f"{name}.row_kind = 'member'" for name in (first, *others)), *filter(None, [where])]
+        lines = [
+            f"SELECT {'DISTINCT ' if asked.distinct else ''}{', '.join(shown)}",
+            f"FROM {first}" + (f" JOIN {others[0]} ON {on}" if on else ""),
+            f"WHERE {' AND '.join(kept)}",
+        ]
         if asked.by:
-            lines.append(f"GROUP BY {', '.join(dict.fromkeys(map(self._key, asked.by)))}")
+            keys = [text for key in asked.by for text in (self._column(key), self._sorted(key))]
+            lines.append(f"GROUP BY {', '.join(dict.fromkeys(keys))}")
         if asked.having:
-            lines.append(f"HAVING {told} {asked.having.relator} {_number(asked.having.value)}")
+            lines.append(f"HAVING {told} {asked.having.relator} {asked.having.value.value}")
         if asked.order:
             by = told if asked.order.by == VALUE else self._sorted(asked.order.by)
             lines.append(f"ORDER BY {by}{' DESC' if asked.order.descending else ''} NULLS LAST")
@@ -78,71 +76,57 @@ class _Select:
             lines.append(f"LIMIT {asked.first}" + (f" OFFSET {asked.skip}" if asked.skip else ""))
         return "\n".join(lines)
 
-    def _source(self) -> str:
-        first, *more = (card.name for card in self._cards.values())
-        join = self._asked.join
-        if join is None:
-            return f"FROM {first}"
-        return f"FROM {first} JOIN {more[0]} ON {self._column(join.left)} = {self._column(join.right)}"
-
-    def _key(self, key: FieldColumn) -> str:
-        weekday = f", {self._sorted(key)}" if key.bucket is Bucket.WEEKDAY else ""
-        return self._column(key) + weekday
+    def _told(self, where: str) -> str:
+        """The value of each group, or of all rows."""
+        how, measure = self._asked.how, self._asked.measure
+        adds = how not in (How.COUNT, How.DISTINCT, How.VALUE)
+        of = "*" if measure is None else self._column(measure, measured=adds)
+        if how is not How.SHARE:
+            return _CALLS.get(how, "").format(of)
+        total = "count(*)" if measure is None else f"sum({of})"
+        if self._asked.by:
+            return f"100 * {total} / sum({total}) OVER ()"
+        return f"100 * {total}{where and f' FILTER (WHERE {where})'} / {total}"
 
     def _sorted(self, column: FieldColumn) -> str:
-        plain = self._column(FieldColumn(column.name, column.table))
-        return f"isodow({plain})" if column.bucket is Bucket.WEEKDAY else self._column(column)
+        if column.bucket is Bucket.WEEKDAY:
+            return f"isodow({self._column(FieldColumn(column.name, column.table))})"
+        return self._column(column)
 
-    def _read(self, column: FieldColumn) -> SchemaColumn:
-        id = column.table if column.table in self._cards else self._asked.tables[0]
+    def _read(self, column: FieldColumn) -> list[SchemaColumn]:
+        """The column of SQL, and those that print its units and texts."""
+        id = column.table or self._asked.tables[0]
         place = self._relations[id].resolve(column.name)
-        return next(one for one in self._cards[id].columns if one.column == place)
+        return [one for one in self._cards[id].columns if one.column == place]
 
     def _column(self, column: FieldColumn, *, measured: bool = False) -> str:
-        read = self._read(column)
-        id = column.table if column.table in self._cards else self._asked.tables[0]
-        if measured and (read.type == "VARCHAR" or self._mixed(id, read)):
-            raise ProgramCompilationError(f"{read.header!r} has several units, or is text there.")
+        read, *beside = self._read(column)
+        if measured and (read.type == "VARCHAR" or any(one.header == f"unit of {read.header}" for one in beside)):
+            raise ProgramCompilationError(f"{read.header!r} has several units, or is text in SQL.")
         if column.bucket is not None and read.type != "DATE":
-            raise ProgramCompilationError(f"{read.header!r} is not a column of days there.")
-        name = f"{self._cards[id].name}.{quoted(read.name)}" if len(self._cards) > 1 else quoted(read.name)
+            raise ProgramCompilationError(f"{read.header!r} is not a column of days in SQL.")
+        name = quoted(read.name)
+        if len(self._cards) > 1:
+            name = f"{self._cards[column.table or self._asked.tables[0]].name}.{name}"
         return name if column.bucket is None else _BUCKETS[column.bucket].format(name)
 
-    def _mixed(self, id: str, read: SchemaColumn) -> bool:
-        beside = [one.header for one in self._cards[id].columns if one.column == read.column]
-        return f"unit of {read.header}" in beside
-
     def _condition(self, condition: FieldCondition) -> str:
-        name, values = self._column(condition.column), condition.values
-        if not values:
-            return f"{name} IS {'NOT ' if condition.negated else ''}NULL"
-        relator, read = condition.relator, self._read(condition.column)
-        parts = [self._compared(name, relator, value, read, condition.column.bucket) for value in values]
+        name, values, relator = self._column(condition.column), condition.values, condition.relator
+        parts = [self._compared(name, relator, value, condition.column) for value in values] or [f"{name} IS NULL"]
         found = (" AND " if relator is Relator.NOT_EQUAL else " OR ").join(parts)
-        found = f"({found})" if len(parts) > 1 else found
-        return f"NOT ({found})" if condition.negated else found
+        return f"{'NOT ' if condition.negated else ''}({found})"
 
-    def _compared(self, name: str, relator: Relator, value: Constant, read: SchemaColumn, bucket: Bucket | None) -> str:
-        if relator in _PATTERNS:
-            if not isinstance(value.value, str) or re.search(r"[%_\\]", value.value):
-                raise ProgramCompilationError("Its pattern has no counterpart there.")
-            return f"{name} ILIKE {literal(_PATTERNS[relator].format(value.value))}"
+    def _compared(self, name: str, relator: Relator, value: Constant, column: FieldColumn) -> str:
+        read, text = self._read(column)[0], str(value.value)
         sign = "<>" if relator is Relator.NOT_EQUAL else relator.value
         if isinstance(value.value, Decimal):
-            if value.unit not in (None, read.unit) or value.scale not in (None, "ONE") or read.type == "VARCHAR":
-                raise ProgramCompilationError("A number in another unit has no counterpart there.")
-            return f"{name} {sign} {_number(value)}"
-        text = str(value.value)
-        if bucket is None and read.type == "DATE":
-            if value.kind is not ValueKind.DATE or not _DAY.fullmatch(text):
-                raise ProgramCompilationError("A period has no counterpart there.")
-            return f"{name} {sign} DATE {literal(text)}"
-        if sign not in ("=", "<>") or value.kind in (ValueKind.DATE, ValueKind.PERIOD):
-            raise ProgramCompilationError("An order of texts has no counterpart there.")
-        return f"lower({name}) {sign} {literal(text.lower())}"
-
-
-def _number(value: Constant) -> str:
-    if not isinstance(value.value, Decimal):
-        raise ProgramCompilationError("A text has no counterpart there.")
-    return format(value.value, "f")
+            if value.unit in (None, read.unit) and value.scale in (None, "ONE") and read.type != "VARCHAR":
+                return f"{name} {sign} {value.value:f}"
+        elif relator in _PATTERNS and not re.search(r"[%_\\]", text):
+            return f"{name} ILIKE {literal(_PATTERNS[relator].format(text))}"
+        elif column.bucket is None and read.type == "DATE":
+            if value.kind is ValueKind.DATE and _DAY.fullmatch(text):
+                return f"{name} {sign} DATE {literal(text)}"
+        elif sign in ("=", "<>") and value.kind not in (ValueKind.DATE, ValueKind.PERIOD):
+            return f"lower({name}) {sign} {literal(text.lower())}"
+        raise ProgramCompilationError(f"The condition on {read.header!r} has no counterpart in SQL.")

@@ -1,8 +1,8 @@
 // A column of a table: what it means and why, and fields to decide otherwise, or the command where pages may not.
 
 import { sourceOf } from "./cell-panel.js";
-import { buildWith, decisionFields, send, sheetOf } from "./mapping-editor.js";
-import { count, fetchJson, fill, h, letters, links, localName, showIn } from "./shell.js";
+import { buildWith, decisionFields, sheetOf } from "./mapping-editor.js";
+import { count, fetchJson, fill, h, letters, links, localName, send, showIn } from "./shell.js";
 
 /** Fills the panel with a column as a window of the table has it; `close` ends it, `changed` follows a new decision. */
 export async function showColumn(panel, table, column, close, changed) {

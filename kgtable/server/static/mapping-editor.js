@@ -1,6 +1,6 @@
 // Deciding about the columns of a predicate: unit, scale, type and name; what would change is shown before it is built.
 
-import { busy, failure, fetchJson, fill, grouped, h, links } from "./shell.js";
+import { busy, events, failure, fill, grouped, h, links, send } from "./shell.js";
 
 const named = (words) => words.split(" ").map((word) => [word, word]);
 const FIELDS = [
@@ -33,17 +33,12 @@ export function decisionFields(column, set, called = null, about = "") {
   });
 }
 
-export const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
-
 /** Builds the graph with decisions; tells in `output` what became of it, and gives the report. */
 export async function buildWith(decisions, output) {
   fill(output, busy("Building…"));
   try {
-    const response = await fetch("/api/build", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ decisions }) });
-    const text = await response.text();
-    const last = text.trim().split("\n\n").pop();
-    const data = JSON.parse(response.ok ? last.slice(last.indexOf("data: ") + 6) : text);
-    if (!response.ok || last.startsWith("event: problem")) throw new Error(data.detail);
+    let data = null;
+    for await ([, data] of events("/api/build", { decisions }));
     const changed = data.changed.length + data.added.length;
     fill(output, h("p", { class: "note", id: "mapped" }, `The graph is up to date: ${changed} ${changed === 1 ? "table" : "tables"} changed.`));
     return data;

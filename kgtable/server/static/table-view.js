@@ -1,6 +1,6 @@
 // A table as it was printed: rulers as in a spreadsheet, frozen headers and labels, groups, totals, cells to open.
 
-import { count, h, letters, reference } from "./shell.js";
+import { count, h, letters } from "./shell.js";
 
 const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
 const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
@@ -286,5 +286,3 @@ export function bringIntoSight(cell) {
   if (inner.top < top || inner.bottom > outer.bottom) box.scrollTop += inner.top - (top + outer.bottom - inner.height) / 2;
   if (inner.left < left || inner.right > right) box.scrollLeft += inner.left - (left + right - inner.width) / 2;
 }
-
-export { reference };

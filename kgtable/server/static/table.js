@@ -1,10 +1,10 @@
 // One table as printed: rows come as one scrolls, columns a window at a time, sorted and searched, with a panel
 // for the chosen cell.
 
-import { busy, count, empty, failure, fetchJson, fill, h, later, letters, links, parameters, remember } from "./shell.js";
+import { busy, count, empty, failure, fetchJson, fill, h, later, letters, links, parameters, remember, send } from "./shell.js";
 import { showCell } from "./cell-panel.js";
 import { showColumn } from "./column-panel.js";
-import { buildWith, send, sheetOf } from "./mapping-editor.js";
+import { buildWith, sheetOf } from "./mapping-editor.js";
 import { TablePreview } from "./preview.js";
 import { bringIntoSight, focusFirst, inferredName, rowView, tableFrame } from "./table-view.js";
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from decimal import Decimal
@@ -68,8 +68,8 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "trace": {
             "labels": [str(label) for label in trace.get("labels") or ()],
             "expanded": _terms(trace.get("expanded") or {})[:SHOWN_TERMS],
-            "candidates": _brought(trace),
-            "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *_queries_of(found)],
+            "candidates": [f"{term}: {n:,}" for term, n in (trace.get("brought") or {}).items() if n],
+            "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *(found.queries if found else ())],
         },
     }
 
@@ -289,12 +289,3 @@ def _cited_query(answer: Answer) -> list[str]:
 def _terms(expanded: Mapping[str, Mapping[str, float]]) -> list[str]:
     """The expanded terms with the vocabulary they come from and their cosines."""
     return [f"{kind}: {text} ({cosine:.2f})" for kind, terms in expanded.items() for text, cosine in terms.items()]
-
-
-def _brought(trace: Mapping[str, Any]) -> list[str]:
-    """How many candidates each term brought, those that brought any."""
-    return [f"{term}: {count:,}" for term, count in (trace.get("brought") or {}).items() if count]
-
-
-def _queries_of(found: Retrieval | None) -> Sequence[str]:
-    return () if found is None else found.queries
