@@ -75,7 +75,7 @@ def build(
     paths: PathLike | Sequence[PathLike],
     directory: PathLike,
     *,
-    mapping: PathLike | None = None,
+    mapping: PathLike | UserMapping | None = None,
     base: str | None = None,
     embedding: str = "minilm",
     workers: int = 1,
@@ -89,7 +89,7 @@ def build(
 ) -> KnowledgeGraph:
     """Bring the graph in `directory` up to date with the tables under `paths` and open it.
 
-    `mapping` is a CSV or XLSX file of decisions about columns, `base` what generated IRIs begin with
+    `mapping` is a CSV or XLSX file of decisions about columns, or such decisions, `base` what generated IRIs begin with
     (None keeps that of the last build), `embedding` the name of the model of the search index (``"none"``
     for a lexical one). `workers` is the number of processes: one by default, since every further one
     imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
@@ -106,7 +106,7 @@ def build(
     `GraphLockedError` where another process builds the graph, `GraphVersionError` for a foreign directory,
     `StorageError`, `MissingExtraError`.
     """
-    given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
+    given = {"directory": directory, "base": base, "embedding": embedding}
     sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run, "encoding": encoding}
     check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
@@ -117,7 +117,8 @@ def build(
         raise UsageError("A dry run tells what asking a model takes.", hint="Name one with --model.")
     llm = None if model is None else _model(model, dry_run)
     walked = _paths("build", paths)
-    options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base, "runner": runner, "workers": workers}
+    options: dict[str, Any] = {"mapping": _mapping("build", mapping), "base": base}
+    options |= {"runner": runner, "workers": workers}
     options |= {"limits": ReadLimits.of_seconds(file_seconds), "encoding": _codec(encoding), "progress": progress}
     built = _built(walked, directory, embedding, **options)
     if llm is not None:
@@ -266,7 +267,7 @@ def convert(
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
-    given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "encoding": encoding}
+    given = {"format": format, "format_in": format_in, "base": base, "encoding": encoding}
     sized = {"workers": workers, "file_seconds": file_seconds}
     check_arguments("convert", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
@@ -280,7 +281,7 @@ def convert(
         problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
         raise UsageError(problem, hint="Give a format, such as turtle.")
     limits = ReadLimits.of_seconds(file_seconds)
-    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping), limits, _codec(encoding))
+    settings = ConversionOptions(Namespaces(base), chosen, _mapping("convert", mapping), limits, _codec(encoding))
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
@@ -359,10 +360,13 @@ def _files(
     return found
 
 
-def _mapping(path: PathLike | None) -> UserMapping | None:
+def _mapping(call: str, given: PathLike | UserMapping | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
-    return None if path is None else UserMapping.load(Path(path))
+    if given is None or isinstance(given, UserMapping):
+        return given
+    check_arguments(call, {"mapping": given})
+    return UserMapping.load(Path(given))
 
 
 def _codec(encoding: str | None) -> str | None:

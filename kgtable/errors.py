@@ -248,7 +248,7 @@ class EvaluationError(ProgramError):
 
 
 class ProgramCompilationError(ProgramError):
-    """A program that does not map to SPARQL; it runs in memory."""
+    """A program that does not map to SPARQL or SQL; it runs in memory."""
 
 
 class AnswerError(KgtableError):

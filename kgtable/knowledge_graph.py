@@ -232,8 +232,9 @@ class KnowledgeGraph:
         """What is read of a table, or of the tables of a sheet, by its id: as it is, or under other `decisions`.
 
         For `decisions` and `column` see `kgtable.decide`, which makes them. The result has ``tables``, each with
-        ``header_rows``, ``label_column``, ``columns`` (name, predicate, meaning, units, scales, a sample) and ``head``,
-        its first rows with the kind of each. Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
+        ``header_rows``, ``label_column``, ``columns`` and ``head``, its first rows with the kind of each. A column has
+        name, predicate, scales, a sample, its meaning with the evidence for it, its units with their sources, and what
+        is decided about it. Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
         """
         self._check_open()
         check_arguments("preview", {"table": table, "decisions": decisions})
@@ -246,6 +247,17 @@ class KnowledgeGraph:
         if column:
             check_column(table, column, [one["name"] for read in found["tables"] for one in read["columns"]])
         return found
+
+    def decisions(self, table: str = "") -> list[dict[str, Any]]:
+        """What people decided about tables and columns, or what holds for one `table`.
+
+        Each has ``table`` (ids or patterns, empty for all), ``column``, and ``decided``: names → texts as
+        `kgtable.decide` takes them. Raises `MappingError`.
+        """
+        self._check_open()
+        from kgtable.ontology.mapping_files import load_edits
+
+        return load_edits(self.path).mapping.listed(table)
 
     def sparql(
         self, query: str, *, bindings: MappingOf[str, Bindable] | None = None
@@ -484,6 +496,18 @@ class KnowledgeGraph:
         from kgtable.answering.program_runs import read_given
 
         return self._programs.compiled(read_given(program))
+
+    def compile_sql(self, fields: Fields | str | MappingOf[str, Any]) -> str:
+        """Fields as one SELECT that `sql` runs as it is.
+
+        Raises `ProgramCompilationError` for what the typed tables of SQL cannot say, `MissingExtraError`.
+        """
+        from kgtable.answering.program_answers import relations_of
+        from kgtable.programs.compiled.to_sql import sql_of
+        from kgtable.programs.fields import Fields, parse_fields
+
+        asked = fields if isinstance(fields, Fields) else parse_fields(fields)
+        return sql_of(asked, self.sql_database, relations_of(self.reader))
 
     @_once
     def _programs(self) -> GraphPrograms:

@@ -13,7 +13,7 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.convert import ConversionOptions
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.column_stats import said_meaning
+from kgtable.ontology.column_stats import evidence_text, said_meaning
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_rows import SCALES
 from kgtable.tables.column_profile import CellKind, type_cell
@@ -77,7 +77,7 @@ def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
         "width": grid.width,
         "header_rows": _row_list(structure.header),
         "label_column": _letters(structure.label_column),
-        "columns": [_column(annotated, index) for index in range(min(grid.width, MOST_COLUMNS))],
+        "columns": [_column(annotated, index, mapping) for index in range(min(grid.width, MOST_COLUMNS))],
         "head": [
             {
                 "row": number + 1,
@@ -121,13 +121,15 @@ def _kind(table: Table, row: int) -> str:
     return "body"
 
 
-def _column(annotated: AnnotatedTable, index: int) -> dict[str, Any]:
-    """What a column holds, by its first rows: kind, units and scales of its numbers, and one as it is read."""
+def _column(annotated: AnnotatedTable, index: int, mapping: UserMapping) -> dict[str, Any]:
+    """What a column holds, by its first rows: kind, units and scales of its numbers, and one as it is read; what it
+    means and why, and what is decided about it."""
     table, style = annotated.table, annotated.styles[index]
     labels = table.structure.label_column
     kinds: Counter[str] = Counter()
     found: Counter[str] = Counter()
     scales: Counter[str] = Counter()
+    sources: dict[str, str] = {}
     sample: dict[str, str] | None = None
     for number, row in islice(table.body(), SAMPLED):
         if index >= len(row) or not row[index].strip() or number in table.structure.groups:
@@ -139,21 +141,27 @@ def _column(annotated: AnnotatedTable, index: int) -> dict[str, Any]:
         label = row[labels] if labels < len(row) else ""
         quantity = annotated.quantities.resolve(value.number, number, index, label, row)
         found[quantity.unit] += 1
+        sources.setdefault(quantity.unit, quantity.unit_from)
         scales[_SCALE_NAMES.get(quantity.scale, f"10^{quantity.scale}")] += 1
         if sample is None:
             sample = {"text": row[index], "value": format(quantity.value, "f"), "unit": quantity.unit}
+    meaning = table.columns[index].meaning if index < len(table.columns) else None
+    decided = mapping.lookup(annotated.names[index], table.grid.id)
     return {
         "index": index,
         "letters": _letters(index),
         "name": annotated.names[index],
         "predicate": annotated.predicates[index],
         "kind": kinds.most_common(1)[0][0] if kinds else "empty",
-        "units": [{"name": unit, "label": _label(unit), "cells": n} for unit, n in found.most_common(6)],
+        "units": [
+            {"name": unit, "label": unit_name(unit, plural=True), "cells": n, "from": sources[unit]}
+            for unit, n in found.most_common(6)
+        ],
         "scales": [scale for scale, _ in scales.most_common(4)],
         "sample": sample,
-        "meaning": said_meaning(table.columns[index].meaning if index < len(table.columns) else None),
+        "meaning": said_meaning(meaning),
+        "role": None if meaning is None else meaning.role.value,
+        "measure kind": meaning.kind.value if meaning and meaning.kind else None,
+        "evidence": "" if meaning is None else evidence_text(meaning),
+        "decided": {} if decided is None else decided.texts,
     }
-
-
-def _label(unit: str) -> str:
-    return unit_name(unit, plural=True)

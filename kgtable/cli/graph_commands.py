@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -278,7 +279,8 @@ def info(table: str | None, kg: Path, as_json: bool, relations: bool, columns: b
     with kgtable.open(kg) as graph:
         if table is not None:
             seen = graph.preview(table)
-            say(json.dumps(seen, ensure_ascii=False, indent=1) if as_json else "\n".join(_preview_lines(seen)))
+            lines = _reasons if columns else _preview_lines
+            say(json.dumps(seen, ensure_ascii=False, indent=1) if as_json else "\n".join(lines(seen)))
             return
         facts = graph.info(relations=relations, columns=columns)
         if relations and not as_json:
@@ -334,19 +336,28 @@ def _say_relations(relations: TableRelations) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("table")
-@click.argument("decisions", nargs=-1, required=True, metavar="NAME=TEXT...")
+@click.argument("table", required=False)
+@click.argument("decisions", nargs=-1, metavar="[NAME=TEXT...]")
 @kg_option
 @click.option("--column", default="", metavar="NAME", help="Decide about this column of the table.")
 @click.option("--apply", "is_applied", is_flag=True, help="Decide it, and bring the graph up to date.")
-def decide(table: str, decisions: tuple[str, ...], kg: Path, column: str, is_applied: bool) -> None:
+def decide(table: str | None, decisions: tuple[str, ...], kg: Path, column: str, is_applied: bool) -> None:
     """Show or make a decision about how a TABLE is read.
 
-    The lines that the decision changes are printed; with --apply the graph is brought up to date with it. NAME is a
-    column of the mapping's sheet "tables": "header rows", "label column", "skip rows", "note rows", title, unit, scale,
-    encoding, "tables begin at". Rows count from 1. With --column it is a column of the mapping: role, "measure kind",
-    unit, scale, variant, datatype, predicate. An empty TEXT takes a decision back.
+    Without a decision, what was decided is listed. The lines that one changes are printed; with --apply the graph is
+    brought up to date with it. NAME is a column of the mapping's sheet "tables": "header rows", "label column", "skip
+    rows", "note rows", title, unit, scale, encoding, "tables begin at". Rows count from 1. With --column it is a column
+    of the mapping: role, "measure kind", unit, scale, variant, datatype, predicate, "inferred name". An empty TEXT
+    takes a decision back.
     """
+    if table is None or not decisions:
+        with kgtable.open(kg) as graph:
+            made = graph.decisions(table or "")
+        for one in made:
+            names = [one["table"] or "*", *(f"{name}={text}" for name, text in one["decided"].items())]
+            about = ["--column", one["column"]] if one["column"] else []
+            say(single_line(shlex.join(["kgtable", "decide", *names, *about])))
+        return
     decided = {name.strip(): text for name, _, text in (one.partition("=") for one in decisions)}
     with kgtable.open(kg) as graph:
         before = _preview_lines(graph.preview(table))
@@ -362,6 +373,19 @@ def decide(table: str, decisions: tuple[str, ...], kg: Path, column: str, is_app
             )
     else:
         note("This is a preview: --apply decides it.")
+
+
+def _reasons(preview: dict[str, Any]) -> Iterator[str]:
+    """Role, kind and units of each column, with what spoke for them."""
+    for table in preview["tables"]:
+        yield f"{table['id']}:"
+        for column in table["columns"]:
+            words = ", ".join(filter(None, (column["role"], column["measure kind"]))) or column["kind"]
+            yield f"  {column['letters']} {column['name']}: {words} ({column['evidence']})"
+            for unit in column["units"]:
+                source = f"from the {unit['from']}, " if unit["from"] else ""
+                count = f"{unit['cells']:,} {'cell' if unit['cells'] == 1 else 'cells'}"
+                yield f"    {unit['label'] or 'no unit'}: {source}{count}"
 
 
 def _preview_lines(preview: dict[str, Any]) -> list[str]:

@@ -64,9 +64,21 @@ def said_meaning(meaning: Meaning | None, least: float = 0.0) -> str:
     return ", ".join(filter(None, ((meaning.kind or meaning.role).value.lower(), meaning.variant)))
 
 
+_SPOKE = {
+    "mapping": "a person's decision", "model": "a language model", "values": "its values", "unit": "its unit",
+    "words": "the words of its header", "arithmetic": "sums and products that hold", "layout": "its place in the table",
+    "rows": "its rows, which are measures of their own", "title": "the table's title",
+}  # fmt: skip
+
+
 def evidence_text(meaning: Meaning) -> str:
-    """What spoke for a meaning, and how sure it is, for a reader."""
-    return f"evidence: {', '.join(meaning.evidence)}; confidence {meaning.confidence:.2f}"
+    """What spoke for a meaning, and how sure it is, for a reader.
+
+    >>> evidence_text(Meaning(Role.TIME, evidence=("values", "words"), confidence=0.9))
+    'from its values and the words of its header, confidence 0.90'
+    """
+    spoke = " and ".join(_SPOKE.get(one, one) for one in meaning.evidence)
+    return f"{f'from {spoke}, ' if spoke else ''}confidence {meaning.confidence:.2f}"
 
 
 def informative_meaning(meaning: Meaning | None) -> str:

@@ -56,6 +56,14 @@ class ColumnMapping:
     kind: str | None = None
     variant: str | None = None
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """What is decided, by the columns of the mapping: the inverse of `column_mapping`."""
+        scale = next((name for name, power in SCALES.items() if power == self.scale), None)
+        found = {"predicate": self.predicate, "unit": self.unit, "scale": scale, "datatype": self.datatype}
+        found |= {INFERRED: self.name, ROLE: self.role, KIND: self.kind, VARIANT: self.variant}
+        return {name: text for name, text in found.items() if text is not None}
+
 
 @dataclass(frozen=True)
 class UserMapping:
@@ -234,6 +242,16 @@ class UserMapping:
             {**other.places, **self.places},
             {**other.proposed, **self.proposed},
         )
+
+    def listed(self, table: str = "") -> list[dict[str, Any]]:
+        """The decisions, or those that hold for a table, each with its tables and column, empty for all of them."""
+        tables = [(only_in, "", said) for only_in, said in sorted(self.tables.items())]
+        columns = [(only_in, name, said) for (name, only_in), said in sorted(self.edits.items())]
+        return [
+            {"table": only_in, "column": name, "decided": dict(said)}
+            for only_in, name, said in (*tables, *columns)
+            if not (table and only_in) or any(fnmatchcase(table, one.strip()) for one in only_in.split(";"))
+        ]
 
     def to_json(self) -> list[Any]:
         """The decisions about columns as JSON lists."""

@@ -426,6 +426,7 @@ PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     ROLE: parse_role,
     KIND: parse_kind,
     VARIANT: parse_variant,
+    INFERRED: _as_it_stands,
 }
 """The reader of each column of a mapping that says what to do: cell text and place → canonical text."""
 

@@ -225,17 +225,17 @@ def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
 
     Raises `UnitMismatchError` where the values have units that do not compare.
     """
+    alike = data.kept(_ranks_of_one_unit)
+    if alike is not None:
+        return alike[data.codes]
     used, counts = np.unique(data.codes[data.codes >= 0], return_counts=True)
     values = {code: data.values[code] for code in used.tolist()}
     units = {value.unit for value in values.values() if value.number is not None}
     check_one_dimension(units, "The column", "order")
-    one_unit = len(units) == 1 and all(value.number is not None for value in values.values())
     # A number without unit is one of the column's unit, as where two such numbers are compared.
     unit = next((value.unit for value in values.values() if value.unit not in COUNTS), None)
     sort_keys: dict[int, tuple[int, Any, object]] = {
-        code: (0, value.value, 0)
-        if one_unit
-        else sort_key(value._replace(unit=unit) if value.number is not None and value.unit in NO_UNIT else value)
+        code: sort_key(value._replace(unit=unit) if value.number is not None and value.unit in NO_UNIT else value)
         for code, value in values.items()
     }
     classes: dict[int, int] = {}
@@ -251,6 +251,17 @@ def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
         last = sort_keys[code]
         table[code] = rank
     return table[data.codes]
+
+
+def _ranks_of_one_unit(values: Sequence[Datum]) -> npt.NDArray[np.int64] | None:
+    """The rank of each of a column's values, with that of a missing one at the end; None unless all are numbers of one
+    unit."""
+    numbers = [value.number for value in values]
+    if len({value.unit for value in values}) != 1 or any(number is None for number in numbers):
+        return None
+    known = sorted({number for number in numbers if number is not None})
+    rank = {number: place for place, number in enumerate(known)}
+    return np.array([*(rank[number] for number in numbers if number is not None), -1], dtype=np.int64)
 
 
 def aggregate(

@@ -53,7 +53,7 @@ _ANY: dict[str, Any] = {"type": ["object", "string", "integer"]}
 _PROGRAM = {
     "type": ["object", "null"],
     "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
-    "`sparql` as a query, null where SPARQL cannot say it or the table is too long to compile it on the way.",
+    "`sparql`, `sql` and `python` are the same there, null where these cannot say it or the table is too long for it.",
 }
 
 SCHEMAS: dict[str, Any] = {
@@ -80,11 +80,11 @@ SCHEMAS: dict[str, Any] = {
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object("mark text")),
         inferred=_INFERRED,
-        columns=_array(_object("index# title path* predicate unit meaning evidence", inferred=_INFERRED)),
+        columns=_array(_object("index# name title path* predicate unit meaning evidence", inferred=_INFERRED)),
         rows=_array(_object("index# kind depth# cells*")),
     ),
     "Explored": _object(
-        "address title problem? sparql? python",
+        "address title problem? sparql? sql? python?",
         asked={"type": "object"},
         told=_NAMES,
         columns=_array(_object("title kind unit distinct#? hows* groups! buckets*", column=_ANY)),
@@ -95,8 +95,7 @@ SCHEMAS: dict[str, Any] = {
                 {"type": "null"},
                 _object(
                     "text? names* row_count# calculation cells_read#",
-                    rows=_array(_TEXTS),
-                    numbers=_array({"type": "boolean"}),
+                    rows=_array(_array({"type": ["object", "null"]})),
                     chart=_CHART,
                     citations=_CITATIONS,
                 ),
@@ -175,14 +174,15 @@ SCHEMAS: dict[str, Any] = {
     },
     "Chart": _object("", chart=_CHART),
     "Reading": _object(
-        "answer display? exact? period? words? table value? unit? unit_label? calculation? sparql?",
+        "answer display? headline exact? period? words? table value? unit? unit_label? calculation? sparql? sql? "
+        "python?",
         confidence=_CONFIDENCE,
         program=_PROGRAM,
         citations=_CITATIONS,
     ),
     "Answer": _object(
-        "question answer? value? unit? verified! grounded! reasons* display? exact? period? words? sentence remark? "
-        "unit_label? calculation? sparql? cells_read# method model?",
+        "question answer? value? unit? verified! grounded! reasons* display? headline exact? period? words? sentence "
+        "remark? unit_label? calculation? sparql? sql? python? cells_read# method model?",
         status={"enum": list(STATUSES)},
         confidence=_CONFIDENCE,
         chart=_CHART,

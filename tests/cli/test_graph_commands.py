@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -282,6 +283,22 @@ def test_columns_are_told_with_what_was_decided_of_them_and_why(kg: str) -> None
     assert [column["role"] for column in listed] == ["Label", "Measure", "Flag"]
     assert listed[1]["units"] == ["KiloM"]
     assert "column_list" not in run("info", "--kg", kg, "--json").stdout
+
+
+def test_reasons_of_a_table_and_decisions_are_listed(kg: str, tmp_path: Path) -> None:
+    lines = run("info", "planets", "--kg", kg, "--columns").stdout.splitlines()
+    assert lines[0] == "planets:"
+    place = next(at for at, line in enumerate(lines) if line.startswith("  B Radius (km): Measure"))
+    assert lines[place + 1].startswith("    kilometres: from the column, ")
+    (tmp_path / "t.csv").write_text("Port,Fee\nHalden,300\nSula,410\n", encoding="utf-8")
+    own = tmp_path / "own"
+    run("build", tmp_path / "t.csv", "--kg", own, "--embedding", "none")
+    assert run("decide", "--kg", own).stdout == ""
+    run("decide", "t", "unit=EUR", "measure kind=Rate", "--column", "Fee", "--kg", own, "--apply")
+    listed = run("decide", "t", "--kg", own).stdout
+    assert {*shlex.split(listed)[2:]} == {"t", "unit=CCY_EUR", "measure kind=Rate", "--column", "Fee"}
+    assert run("decide", "other", "--kg", own).stdout == ""
+    assert "a person's decision" in run("info", "t", "--kg", own, "--columns").stdout
 
 
 def test_a_hostile_file_name_is_on_one_line_and_no_formula(tmp_path: Path) -> None:

@@ -54,9 +54,10 @@ def test_fields_in_the_address_are_computed(exploring: Running) -> None:
     assert found["asked"] == {**asked, "by": ["Rings"], "order": {"by": "@value"}}
     assert found["told"] == {"Measure": "Moons", "How": "sum", "By": "Rings", "Order": "value, lowest first"}
     assert found["result"]["names"] == ["Rings", "sum of Moons"]
-    assert found["result"]["rows"] == [["no", "3"], ["yes", "285"]]
+    assert [[cell["display"] for cell in row] for row in found["result"]["rows"]] == [["no", "3"], ["yes", "285"]]
     assert found["result"]["calculation"].startswith("sum of Moons by Rings, sorted by sum of Moons")
     assert "SELECT" in found["sparql"]
+    assert found["sql"].startswith("SELECT")
     again = exploring.client.get(f"/api/explore?{found['address']}").json()
     assert again["result"] == found["result"]
     values = exploring.client.get("/api/values", params={"table": "planets", "column": "Rings"}).json()["values"]
@@ -81,7 +82,7 @@ def test_nasty_names_and_values_are_data(nasty: Running) -> None:
     found = nasty.client.get("/api/explore", params=asked).json()
     assert found["problem"] is None
     assert found["result"]["row_count"] == 15
-    key = found["result"]["rows"][0][0]
+    key = found["result"]["rows"][0][0]["display"]
     values = nasty.client.get(
         "/api/values", params={"table": "2024-nasty", "column": "constructor", "find": key}
     ).json()

@@ -143,6 +143,7 @@ class SqlDatabase:
         naming = SqlNaming(("kgtable_columns", "kgtable_tables"))
         self.names = {id: naming.take(id) for id in ids}
         """The DuckDB name of each table by its id."""
+        self._cards: dict[str, SchemaCard] = {}
 
     @cached_property
     def ids(self) -> dict[str, str]:
@@ -151,7 +152,9 @@ class SqlDatabase:
 
     def card(self, id: str) -> SchemaCard:
         """The schema of one table. Raises `KeyError` for an id that is none."""
-        return _SqlTable(self.names[id], self._relations[id]).card()
+        if id not in self._cards:
+            self._cards[id] = _SqlTable(self.names[id], self._relations[id]).card()
+        return self._cards[id]
 
     def typed(self, id: str) -> tuple[SchemaCard, pa.Table]:
         """The schema of one table, and its rows as columns of those types. Raises `KeyError` for an id that is none."""
@@ -330,10 +333,10 @@ class _SqlTable:
 
     def comments(self) -> Iterable[str]:
         card = self.card()
-        yield f"COMMENT ON TABLE {quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
+        yield f"COMMENT ON TABLE {quoted(self.name)} IS {literal(f'{card.id}: {card.title}')}"
         for column in card.columns:
             said = _bracketed(column.meaning, column.unit)
-            yield f"COMMENT ON COLUMN {quoted(self.name)}.{quoted(column.name)} IS {_literal(column.header + said)}"
+            yield f"COMMENT ON COLUMN {quoted(self.name)}.{quoted(column.name)} IS {literal(column.header + said)}"
 
 
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
@@ -375,7 +378,8 @@ def _catalogue(cards: Sequence[SchemaCard]) -> dict[str, pa.Table]:
     }
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as SQL takes it."""
     return "'" + sound_text(text).replace("'", "''").replace("\0", "") + "'"
 
 

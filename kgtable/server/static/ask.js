@@ -1,7 +1,7 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on beside it, and what to ask next.
 
-import { copyText, count, empty, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
-import { chartView } from "./chart-view.js";
+import { copyText, count, empty, events, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
+import { chartView, formsView, rowsView } from "./chart-view.js";
 import { documentAddress, documentLink, paragraphs, source, tablesBeside } from "./passage-view.js";
 import { bringIntoSight, tableView } from "./table-view.js";
 
@@ -27,7 +27,7 @@ form.addEventListener("submit", (event) => {
 button.addEventListener("click", (event) => {
   if (!running) return;
   event.preventDefault();
-  stop();
+  running.abort();
 });
 
 addEventListener("popstate", () => visit());
@@ -68,10 +68,6 @@ function visit() {
   }
 }
 
-function stop() {
-  running?.abort();
-}
-
 /** Asks; `after` is the question that was answered before, which this one may follow. */
 async function ask(question, after = null) {
   running?.abort();
@@ -95,7 +91,7 @@ async function ask(question, after = null) {
   };
   stage("Reading the question");
   try {
-    for await (const [event, data] of events({ question, ...(after ? { after } : {}), ...(methodAsked() ? { method: methodAsked() } : {}) }, mine.signal)) {
+    for await (const [event, data] of events("/api/ask", { question, ...(after ? { after } : {}), ...(methodAsked() ? { method: methodAsked() } : {}) }, mine.signal)) {
       if (event === "stage") stage(data.text);
       else if (event === "question") {
         question = data.question;
@@ -110,8 +106,7 @@ async function ask(question, after = null) {
       } else if (event === "text") {
         if (!text.textContent) stage("Reading the model's answer");
         text.append(data.text);
-      } else if (event === "problem") throw new Error(data.detail);
-      else if (event === "answer") {
+      } else if (event === "answer") {
         answered.set(question, data);
         before = question;
         finish(mine);
@@ -145,31 +140,6 @@ function retrieved(data) {
   ];
 }
 
-/** The server-sent events of one question. */
-async function* events(asked, signal) {
-  const response = await fetch("/api/ask", {
-    method: "POST",
-    signal,
-    headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: JSON.stringify(asked),
-  });
-  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).detail ?? "The server cannot answer now.");
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    rest += value;
-    const blocks = rest.split("\n\n");
-    rest = blocks.pop();
-    for (const block of blocks) {
-      const name = /^event: (.*)$/m.exec(block)?.[1];
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (name && data) yield [name, JSON.parse(data)];
-    }
-  }
-}
-
 // ---- the answer ----
 
 async function show(answer) {
@@ -185,18 +155,7 @@ async function show(answer) {
   const exact = h("div");
   const nearest = h("div", { id: "nearest" });
   const next = h("div", { id: "next" });
-  const card = h(
-    "section",
-    { class: "card said", "aria-labelledby": "answer-text" },
-    status,
-    text,
-    exact,
-    nearest,
-    sure ? null : offered,
-    body,
-    sure ? offered : null,
-    next,
-  );
+  const card = h("section", { class: "card said", "aria-labelledby": "answer-text" }, status, text, exact, nearest, sure ? null : offered, body, sure ? offered : null, next);
   const whole = h("div", { class: "answer" }, card, around);
   let chosen = -1;
 
@@ -214,13 +173,13 @@ async function show(answer) {
     const reading = readings[index];
     buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === index)));
     fill(status, reading === answer && leads ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
-    text.textContent = reading.display ?? reading.answer;
+    text.textContent = reading.headline ?? reading.answer;
     text.classList.toggle("longer", text.textContent.length > 160);
     fill(nearest);
     whole.classList.add("proven");
     const cited = citations(reading);
     fill(exact, exactly(reading));
-    fill(body, rowsOf(reading), reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), fieldsOf(reading, answer), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, actions(answer, reading, index));
+    fill(body, reading.rows && reading.names.length > 1 ? rowsView(reading) : null, reading === answer && answer.remark ? h("p", { class: "quiet", dir: "auto" }, `The model remarks: ${answer.remark}`) : null, computed(reading), fieldsOf(reading, answer), reading === answer ? [answer.chart && chartView(answer.chart), reasons(answer)] : null, cited.element, formsView(reading), actions(answer, reading, index));
     const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
@@ -281,12 +240,17 @@ function confidence(answer) {
   return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
 }
 
-/** The fields of a reading, and where they can be changed; the others of a program that fields cannot say. */
+/** The fields that a reading always shows, if only as empty ones, and the controls of Explore that change fields. */
+const EMPTY = { Measure: "none", How: "", By: "no groups", Where: "all rows" };
+const CONTROLS = { Measure: "measure", How: "how", By: "by0", Where: "where", Shown: "ask", Order: "order", First: "first", Joined: "join" };
+
+/** The fields of a reading, each a link to where it is changed; null for a program that fields cannot say. */
 function fieldsOf(reading, answer) {
   if (!reading.told) return null;
   const unused = reading === answer ? unaccounted(answer) : [];
+  const field = ([name, words]) => [h("dt", {}, name), h("dd", { dir: "auto" }, h("a", { class: "field-link", "aria-label": `Change ${name}: ${words}`, href: `${reading.explore}#${CONTROLS[name] ?? "table"}` }, words))];
   return h("div", { id: "told" },
-    h("dl", { class: "facts" }, Object.entries(reading.told).flatMap(([name, words]) => [h("dt", {}, name), h("dd", { dir: "auto" }, words)]),
+    h("dl", { class: "facts" }, Object.entries({ ...EMPTY, ...reading.told }).flatMap(field),
       unused.length ? [h("dt", {}, "Not used"), h("dd", {}, unused.map((word) => [h("span", { class: "badge warn", dir: "auto" }, word), " "]))] : null),
     h("p", {}, h("a", { class: "button", id: "explore", href: reading.explore }, "Change in Explore")));
 }
@@ -306,13 +270,10 @@ function differing(reading, first) {
 /** A button that shows one reading of the question: its answer, what its fields are, and its table. */
 function choice(reading, first, onclick) {
   const title = reading.citations[0]?.title ?? reading.table ?? "";
-  return h(
-    "button",
-    { type: "button", class: "choice", "aria-pressed": "false", onclick },
-    h("strong", { dir: "auto" }, shortened(reading.display ?? reading.answer, 80)),
+  return h("button", { type: "button", class: "choice", "aria-pressed": "false", onclick },
+    h("strong", { dir: "auto" }, shortened(reading.headline ?? reading.answer, 80)),
     h("small", { dir: "auto" }, shortened([(reading !== first && differing(reading, first)) || reading.words, reading.period].filter(Boolean).join(" · "), 140)),
-    h("small", { dir: "auto" }, `in ${shortened(title, 80)}`),
-  );
+    h("small", { dir: "auto" }, `in ${shortened(title, 80)}`));
 }
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -329,45 +290,15 @@ function choices(answer, buttons, leads) {
 /** The whole number with its unit, and the period that it is of. */
 function exactly(reading) {
   if (!reading.exact && !reading.period) return null;
-  return h(
-    "p",
-    { class: "exact" },
+  return h("p", { class: "exact" },
     reading.exact ? h("span", { id: "exact" }, reading.exact) : null,
     reading.exact && reading.period ? " · " : null,
-    reading.period ? h("span", { id: "period" }, reading.period) : null,
-  );
+    reading.period ? h("span", { id: "period" }, reading.period) : null);
 }
 
-/** The rows of a result as a table, where it has several columns. */
-function rowsOf(reading) {
-  if (!reading.rows || reading.names.length < 2) return null;
-  const more = reading.row_count - reading.rows.length;
-  return h("div", { class: "scroll" },
-    h("table", { class: "results", id: "rows" },
-      h("thead", {}, h("tr", {}, reading.names.map((name) => h("th", { scope: "col", dir: "auto" }, name)))),
-      h("tbody", {}, reading.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { dir: "auto" }, cell?.display ?? "(blank)")))))),
-    more > 0 ? h("p", { class: "quiet" }, `… and ${count(more)} more rows`) : null);
-}
+/** How a reading was computed, in words. */
+const computed = (reading) => (reading.words && reading.words !== reading.headline ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words", dir: "auto" }, reading.words)) : null);
 
-/** How a reading was computed: the program in words, as SPARQL for the editor, and as JSON. */
-function computed(reading) {
-  if (!reading.words && !reading.program) return null;
-  return h(
-    "div",
-    { class: "computed" },
-    reading.words ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words", dir: "auto" }, reading.words)) : null,
-    reading.program
-      ? h("details", { class: "way" },
-          h("summary", {}, "Program"),
-          reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait."),
-          h("pre", { class: "code", tabindex: "0" }, JSON.stringify(reading.program, null, 2)))
-      : null,
-  );
-}
-
-function inEditor(query, words = "Open in the editor", id = null) {
-  return h("a", { class: "button", id, href: links.query(query) }, words);
-}
 
 function reasons(answer) {
   const told = (answer.reasons ?? []).filter((reason) => !answer.told || !UNACCOUNTED.test(reason));
@@ -576,22 +507,16 @@ function way(answer) {
   const chips = (values) =>
     values?.length ? h("ul", { class: "chips" }, values.map((value) => h("li", {}, h("span", { class: "chip" }, value)))) : null;
   const queries = trace.queries?.map((query) =>
-    h("div", {}, h("pre", { class: "code", tabindex: "0" }, query), h("p", {}, inEditor(query))),
-  );
+    h("div", {}, h("pre", { class: "code", tabindex: "0" }, query), h("p", {}, h("a", { class: "button", href: links.query(query) }, "Open in the editor"))));
   const triples = answer.triples?.length
-    ? h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Triples" },
-        h(
-          "table",
-          { class: "results" },
+    ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Triples" },
+        h("table", { class: "results" },
           h("thead", {}, h("tr", {}, ["Subject", "Predicate", "Object", "Group", "Table", "Score"].map((name) => h("th", { scope: "col" }, name)))),
           h("tbody", {}, answer.triples.map((triple) =>
             h("tr", {},
               h("td", {}, triple.subject), h("td", {}, h("a", { href: links.resource(triple.predicate), title: triple.predicate }, localName(triple.predicate))), h("td", {}, triple.object), h("td", {}, triple.group ?? ""),
               h("td", {}, h("a", { href: links.table(triple.table, triple.row, triple.column) }, `${triple.table} ${reference(triple.row, triple.column)}`)),
-              h("td", {}, triple.score.toFixed(3)))))),
-      )
+              h("td", {}, triple.score.toFixed(3)))))))
     : null;
   const timings = Object.entries(answer.timings_ms ?? {});
   const content = h(

@@ -32,7 +32,8 @@ const SOURCES = {
   text: "the surrounding text",
 };
 
-const from = (source) => (source ? h("small", {}, ` from ${SOURCES[source] ?? source}`) : null);
+export const sourceOf = (source) => (source ? `from ${SOURCES[source] ?? source}` : "");
+const from = (source) => h("small", {}, ` ${sourceOf(source)}`);
 
 function cellFacts(cell) {
   const facts = [];
@@ -52,30 +53,16 @@ function cellFacts(cell) {
   if (cell.groups.length) fact("Group", cell.groups.join(" › "));
   if (cell.predicate) fact("Predicate", h("a", { href: links.resource(cell.predicate) }, localName(cell.predicate)));
   fact("IRI", h("a", { class: "mono", href: links.resource(cell.iri) }, cell.iri));
-  return h(
-    "div",
-    {},
+  return h("div", {},
     h("p", { class: "big", dir: "auto" }, cell.text || "(empty)"),
     h("dl", { class: "facts" }, facts),
-    h(
-      "p",
-      { class: "toolbar" },
+    h("p", { class: "toolbar" },
       h("a", { class: "button", href: links.graph(cell.row_iri) }, "Show in graph"),
-      h("a", { class: "button", href: links.query(cell.query) }, "Query"),
-    ),
-    h(
-      "details",
-      { class: "way" },
+      h("a", { class: "button", href: links.query(cell.query) }, "Query")),
+    h("details", { class: "way" },
       h("summary", {}, `${cell.triples.length} ${cell.triples.length === 1 ? "statement" : "statements"} in the graph`),
-      h(
-        "ul",
-        { class: "triples" },
-        cell.triples.map((triple) =>
-          h("li", {}, h("span", { class: "predicate" }, localName(triple.predicate)), termView(triple.object)),
-        ),
-      ),
-    ),
-  );
+      h("ul", { class: "triples" }, cell.triples.map((triple) =>
+        h("li", {}, h("span", { class: "predicate" }, localName(triple.predicate)), termView(triple.object))))));
 }
 
 /** A term of a triple: IRIs lead to their page, literals show their text. */

@@ -1,7 +1,7 @@
 // The Explore page: fields to choose from, their result beside them, and an address that keeps them.
 
 import { busy, count, failure, fetchJson, fill, h, later, links, parameters } from "./shell.js";
-import { chartView } from "./chart-view.js";
+import { chartView, formsView, rowsView } from "./chart-view.js";
 
 const form = document.querySelector("#fields");
 const output = document.querySelector("#results");
@@ -112,7 +112,7 @@ function fieldsOf() {
       (join) => change({ join, measure: null, by: [], where: [], ask: [], order: null, how: "count" }, "join")));
   }
   const measures = columns.filter(({ hows }) => hows.some((how) => how !== "value"));
-  parts.push(choice("measure", "Measure", [[null, "Rows"], ...named(measures)], asked.measure ?? null, (measure) => change({ measure, how: null }, "measure")));
+  parts.push(choice("measure", "Measure", [[null, "Rows"], ...named(measures)], asked.measure ?? null, (measure) => change({ measure, how: ["count", "list", "value"].includes(asked.how) ? null : asked.how }, "measure")));
   parts.push(choice("how", "How", howsOf(asked).map((how) => [how, NAMES[how]]), asked.how, (how) => change({ how }, "how")));
   if (asked.how === "list") parts.push(adder("ask", "Columns shown", named(columns.filter(({ column }) => !(asked.ask ?? []).some((one) => same(one, column)))), asked.ask ?? [], "all"));
   else parts.push(...keys());
@@ -204,33 +204,18 @@ function conditions() {
 // ---- the result ----
 
 function shown() {
-  const { result, problem, program, sparql, python } = known;
-  const way = (words, ...content) => h("details", { class: "way" }, h("summary", {}, words), ...content);
-  const code = (text) => h("pre", { class: "code", tabindex: "0" }, text);
+  const { result, problem } = known;
+  const titled = (name) => (/^column \d+$/.test(name) ? (known.columns.find(({ column }) => `column ${column}` === name)?.title ?? name) : name);
   if (!result) return [h("section", { class: "card" }, h("p", { class: "note warn", role: "alert" }, problem))];
   return [
     h("section", { class: "card" },
       h("p", { class: "quiet sentence", id: "words", dir: "auto" }, result.calculation),
-      result.text === null ? tableOf(result) : h("p", { class: "answer-text", id: "value", dir: "auto" }, result.text || "No value"),
+      result.text === null ? rowsView(result, titled) : h("p", { class: "answer-text", id: "value", dir: "auto" }, result.text || "No value"),
       result.chart ? chartView(result.chart) : null),
     h("section", { class: "card" },
       cells(result),
-      way("Program", code(JSON.stringify(program, null, 2))),
-      way("SPARQL", sparql ? [code(sparql), h("p", {}, h("a", { class: "button", href: links.query(sparql) }, "Open in the editor"))] : h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait.")),
-      way("Python", code(python)),
+      formsView(known),
       h("p", { class: "toolbar" }, h("a", { class: "button", href: links.table(asked.table ?? asked.tables[0]) }, "Open the table"))),
-  ];
-}
-
-function tableOf({ names, rows, numbers, row_count: size }) {
-  const kind = (place) => (numbers[place] ? "number" : null);
-  const titled = (name) => /^column \d+$/.test(name) ? (known.columns.find(({ column }) => `column ${column}` === name)?.title ?? name) : name;
-  return [
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Result" },
-      h("table", { class: "list", id: "rows" },
-        h("thead", {}, h("tr", {}, names.map((name, place) => h("th", { scope: "col", class: kind(place), dir: "auto" }, titled(name))))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) => h("td", { class: kind(place), dir: "auto" }, cell))))))),
-    h("p", { class: "quiet", id: "size" }, size > rows.length ? `The first ${count(rows.length)} of ${count(size)} rows` : `${count(size)} ${size === 1 ? "row" : "rows"}`),
   ];
 }
 
@@ -245,4 +230,4 @@ function cells({ citations, cells_read: read }) {
 form.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("popstate", () => load());
 tables = await fetchJson("/api/tables?limit=200").then((found) => found.tables, () => []);
-load();
+load(location.hash.slice(1));

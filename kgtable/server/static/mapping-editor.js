@@ -1,25 +1,44 @@
 // Deciding about the columns of a predicate: unit, scale, type and name; what would change is shown before it is built.
 
-import { busy, failure, fetchJson, fill, grouped, h, links } from "./shell.js";
+import { busy, events, failure, fill, grouped, h, links, send } from "./shell.js";
 
-const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
-const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
-export const ROLES = ["", "Identifier", "Label", "Category", "Flag", "Time", "Ordinal", "Measure", "Text"];
-export const MEASURES = ["", "Count", "Amount", "Level", "Rate", "Duration", "Score"];
-export const VARIANTS = ["", "actual", "budget", "estimate", "forecast", "prior", "target"];
+const named = (words) => words.split(" ").map((word) => [word, word]);
+const FIELDS = [
+  ["unit", "Unit"],
+  ["scale", "Scale", Object.entries({ none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" })],
+  ["datatype", "Type", named("number text date year boolean period duration")],
+  ["role", "Role", named("Identifier Label Category Flag Time Ordinal Measure Text")],
+  ["measure kind", "Measure kind", named("Count Amount Level Rate Duration Score")],
+  ["variant", "Variant", named("actual budget estimate forecast prior target")],
+];
 const SHOWN_TABLES = 5;
 
-const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
+/** The id of the sheet that a table is on, which several tables may share. */
+export const sheetOf = (id) => id.replace(/#\d+$/, "");
+
+/**
+ * Controls that decide about a column, each with its label. They show what is decided; what is found is offered beside
+ * it, and choosing that takes a decision back. `set(name, text)` follows a change; `called` decides the name, if given.
+ */
+export function decisionFields(column, set, called = null, about = "") {
+  const { decided = {}, units = [] } = column;
+  const found = { unit: units.map((entry) => entry.label ?? entry.name).join(", "), "inferred name": "", ...column };
+  return [...(called ? [[called, called === "predicate" ? "Name in the graph" : "Name"]] : []), ...FIELDS].map(([name, label, options]) => {
+    const naming = { "aria-label": about ? `${label} of ${about}` : null, name };
+    const control = options
+      ? h("select", naming, [["", found[name] && !decided[name] ? `${found[name]} (as found)` : "as found"], ...options].map(([value, words]) => h("option", { value, selected: value === (decided[name] ?? "") }, words)))
+      : h("input", { type: "text", autocomplete: "off", placeholder: found[name] || "none", value: decided[name], ...naming });
+    control.addEventListener(options ? "change" : "input", () => set(name, control.value.trim()));
+    return { label, control };
+  });
+}
 
 /** Builds the graph with decisions; tells in `output` what became of it, and gives the report. */
 export async function buildWith(decisions, output) {
   fill(output, busy("Building…"));
   try {
-    const response = await fetch("/api/build", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ decisions }) });
-    const text = await response.text();
-    const last = text.trim().split("\n\n").pop();
-    const data = JSON.parse(response.ok ? last.slice(last.indexOf("data: ") + 6) : text);
-    if (!response.ok || last.startsWith("event: problem")) throw new Error(data.detail);
+    let data = null;
+    for await ([, data] of events("/api/build", { decisions }));
     const changed = data.changed.length + data.added.length;
     fill(output, h("p", { class: "note", id: "mapped" }, `The graph is up to date: ${changed} ${changed === 1 ? "table" : "tables"} changed.`));
     return data;
@@ -33,13 +52,6 @@ export async function buildWith(decisions, output) {
 export function mappingEditor(entry) {
   const decided = {};
   const output = h("div", { "aria-live": "polite" });
-  const field = (name, label, control) => {
-    control.addEventListener("input", () => { decided[name] = control.value.trim(); });
-    return h("label", {}, h("span", { class: "quiet" }, label), control);
-  };
-  const text = (placeholder) => h("input", { type: "text", autocomplete: "off", placeholder });
-  const choice = (options) => h("select", {}, options.map(([value, name]) => h("option", { value }, name)));
-  const names = (values) => choice(values.map((value) => [value, value || "as found"]));
   const decisions = () => ({ columns: entry.names.map((name) => ({ ...decided, "column name": name })), tables: [] });
 
   async function preview() {
@@ -59,13 +71,8 @@ export function mappingEditor(entry) {
 
   return h("details", { class: "way decide" }, h("summary", {}, "Change this"),
     h("div", { class: "fields" },
-      field("unit", "Unit", text(entry.units.map((unit) => unit.name).join(", ") || "none")),
-      field("scale", "Scale", choice(Object.entries(SCALES))),
-      field("datatype", "Type", names(TYPES)),
-      field("role", "Role", names(ROLES)),
-      field("measure kind", "Measure kind", names(MEASURES)),
-      field("variant", "Variant", names(VARIANTS)),
-      field("predicate", "Predicate", text(entry.name))),
+      decisionFields({ units: entry.units, predicate: entry.name }, (name, text) => { decided[name] = text; }, "predicate")
+        .map(({ label, control }) => h("label", {}, h("span", { class: "quiet" }, label), control))),
     h("p", { class: "toolbar" }, h("button", { type: "button", class: "compare", onclick: preview }, "See what would change")), output);
 }
 

@@ -1,14 +1,9 @@
 // What was read of a table, with fields to decide otherwise: header rows, title, and each column's unit, scale, type and meaning.
 
-import { MEASURES, ROLES, VARIANTS } from "./mapping-editor.js";
+import { decisionFields, sheetOf } from "./mapping-editor.js";
 import { fill, grouped, h, later } from "./shell.js";
 
-const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
-const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
 const KINDS = { number: "number", text: "text", date: "date", missing: "missing" };
-
-/** The id of the sheet that a table is on, which several tables may share. */
-export const sheetOf = (id) => id.replace(/#\d+$/, "");
 
 /** A table's preview. `decide` is called when a decision changes; `decisions()` gives them, `{tables: [{…}], columns: [{…}]}`. */
 export class TablePreview {
@@ -60,17 +55,11 @@ export class TablePreview {
   }
 
   column(column, table) {
-    const set = (name) => (event) => {
-      const decided = this.columns.get(column.name) ?? {};
-      decided[name] = event.target.value.trim();
-      this.columns.set(column.name, decided);
+    const set = (name, text) => {
+      this.columns.set(column.name, { ...this.columns.get(column.name), [name]: text });
       this.tell();
     };
-    const about = (what) => `${what} of ${column.name || column.letters}`;
-    const unit = h("input", { type: "text", autocomplete: "off", "aria-label": about("Unit"), oninput: set("unit") });
-    const scale = h("select", { "aria-label": about("Scale"), onchange: set("scale") }, Object.entries(SCALES).map(([value, name]) => h("option", { value }, name)));
-    const choice = (what, name, values) => h("select", { "aria-label": about(what), onchange: set(name) }, values.map((value) => h("option", { value }, value || "as found")));
-    const choices = [choice("Type", "datatype", TYPES), choice("Role", "role", ROLES), choice("Measure kind", "measure kind", MEASURES), choice("Variant", "variant", VARIANTS)];
+    const fields = decisionFields(column, set, null, column.name || column.letters);
     const name = h("td", { dir: "auto" });
     const holds = h("td");
     const sample = h("td");
@@ -78,10 +67,10 @@ export class TablePreview {
       fill(name, now.name || h("span", { class: "quiet" }, "no name"));
       fill(holds, [KINDS[now.kind] ?? now.kind, now.meaning].filter(Boolean).join(" · "));
       fill(sample, now.sample ? [h("span", { class: "quiet" }, `“${now.sample.text}” is `), h("strong", {}, grouped(now.sample.value)), ` ${unitName(now)}`] : h("span", { class: "quiet" }, "—"));
-      unit.placeholder = now.units.map((entry) => entry.label).join(", ") || "none";
+      fields[0].control.placeholder = now.units.map((entry) => entry.label).join(", ") || "none";
     });
     this.cells.get(column.index)(column);
-    return h("tr", {}, h("th", { scope: "row", class: "mono" }, column.letters), name, holds, sample, h("td", {}, unit), h("td", {}, scale), choices.map((control) => h("td", {}, control)));
+    return h("tr", {}, h("th", { scope: "row", class: "mono" }, column.letters), name, holds, sample, fields.map(({ control }) => h("td", {}, control)));
   }
 
   /** The decisions as the server takes them. */

@@ -34,6 +34,30 @@ export async function fetchJson(path, options = {}) {
   return body;
 }
 
+/** Sends JSON and gives JSON. */
+export const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
+
+/** The server-sent events that answer JSON, as they arrive: pairs of name and data. One of a problem is an error. */
+export async function* events(path, value, signal) {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  const response = await fetch(path, { method: "POST", signal, headers, body: JSON.stringify(value) });
+  if (!response.ok) throw new RequestError((await response.json().catch(() => ({}))).detail ?? `The server answered ${response.status}.`);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value: text, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + text).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const name = /^event: (.*)$/m.exec(block)?.[1];
+      const data = JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? "null");
+      if (name === "problem") throw new RequestError(data.detail);
+      if (name && data) yield [name, data];
+    }
+  }
+}
+
 export const busy = (text) => h("p", { class: "busy", role: "status" }, text);
 export const failure = (error) => h("p", { class: "note bad", role: "alert" }, error.message);
 export const empty = (...children) => h("div", { class: "empty" }, ...children);

@@ -1,6 +1,6 @@
 // A table as it was printed: rulers as in a spreadsheet, frozen headers and labels, groups, totals, cells to open.
 
-import { count, h, letters, reference } from "./shell.js";
+import { count, h, letters } from "./shell.js";
 
 const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
 const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
@@ -13,10 +13,10 @@ const UNBROKEN = /^\S{1,20}$/;
  *
  * `table` is what /api/tables/{id} returns. `lit` holds the positions "row,column" to highlight, `cites` their
  * numbers; `onCell(row, column, element)` is called when a cell is chosen by mouse or keyboard; `onSort(column)`
- * when a column's ruler is; `sorted` is the column and order now; `find` the text whose cells are marked.
+ * when a column's ruler is, `onColumn(column)` when its meaning is; `sorted` is the column and order now; `find` the text whose cells are marked.
  */
 export function tableFrame(table, options = {}) {
-  const { lit = new Set(), cites = new Map(), onCell = null, onSort = null, sorted = null, find = "", label = "" } = options;
+  const { lit = new Set(), cites = new Map(), onCell = null, onSort = null, onColumn = null, sorted = null, find = "", label = "" } = options;
   const layout = columnLayout(table.columns);
   const span = layout.length + 1;
   const numeric = numericColumns(table);
@@ -34,7 +34,7 @@ export function tableFrame(table, options = {}) {
       "aria-rowcount": table.rows_total,
       "aria-colcount": table.width,
     },
-    h("thead", {}, h("tr", {}, h("td", { class: "ruler" }), layout.map((part) => ruler(part, table, onSort, sorted)))),
+    h("thead", {}, h("tr", {}, h("td", { class: "ruler" }), layout.map((part) => ruler(part, table, { onSort, onColumn, sorted })))),
     titles.length ? h("tbody", { class: "titles" }, titles.map((row) => rowView(row, make))) : null,
     headers.length ? h("tbody", { class: "head" }, headers.map((row) => rowView(row, make))) : null,
   );
@@ -88,7 +88,7 @@ function columnLayout(columns) {
   return layout;
 }
 
-function ruler(part, table, onSort, sorted) {
+function ruler(part, table, { onSort, onColumn, sorted }) {
   if (part.gap) {
     const words = `${count(part.gap)} more ${part.gap === 1 ? "column" : "columns"}`;
     return h("td", { class: "ruler gap", title: words }, h("span", { class: "only-read" }, words), "⋯");
@@ -101,8 +101,10 @@ function ruler(part, table, onSort, sorted) {
   const guess = part.inferred ? inferredName(part.inferred) : null;
   const called = part.inferred ? `column ${name}, probably ${part.inferred.name}` : part.title || `column ${name}`;
   const words = `Sort by ${called}`;
+  const button = (words, onclick, ...content) => h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick }, content);
+  const about = [guess, meaning, unit].some(Boolean) ? [guess, meaning, unit] : "…";
   const content = onSort
-    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, guess, meaning, unit)
+    ? [button(words, () => onSort(part.index), name, mark), button(["What this column means", part.meaning, part.unit, part.evidence].filter(Boolean).join(": "), () => onColumn(part), about)]
     : [name, guess, meaning, unit];
   const frozen = part.index === table.label_column ? "ruler frozen" : "ruler";
   return h("th", { class: frozen, scope: "col", "aria-sort": order, "data-column": part.index }, content);
@@ -284,5 +286,3 @@ export function bringIntoSight(cell) {
   if (inner.top < top || inner.bottom > outer.bottom) box.scrollTop += inner.top - (top + outer.bottom - inner.height) / 2;
   if (inner.left < left || inner.right > right) box.scrollLeft += inner.left - (left + right - inner.width) / 2;
 }
-
-export { reference };

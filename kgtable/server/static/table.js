@@ -1,8 +1,11 @@
 // One table as printed: rows come as one scrolls, columns a window at a time, sorted and searched, with a panel
 // for the chosen cell.
 
-import { busy, count, empty, failure, fetchJson, fill, h, later, letters, links, parameters, remember } from "./shell.js";
+import { busy, count, empty, failure, fetchJson, fill, h, later, letters, links, parameters, remember, send } from "./shell.js";
 import { showCell } from "./cell-panel.js";
+import { showColumn } from "./column-panel.js";
+import { buildWith, sheetOf } from "./mapping-editor.js";
+import { TablePreview } from "./preview.js";
 import { bringIntoSight, focusFirst, inferredName, rowView, tableFrame } from "./table-view.js";
 
 const CHUNK = 100;
@@ -47,11 +50,29 @@ function close() {
   split.classList.remove("open");
   remember({ cell: "" });
   chosen = null;
-  output.querySelector('[aria-selected="true"]')?.focus({ preventScroll: true });
+  (output.querySelector(`[data-column="${lookedAt}"] button:last-of-type`) ?? output.querySelector('[aria-selected="true"]'))?.focus({ preventScroll: true });
+  lookedAt = null;
+}
+
+let lookedAt = null;
+
+/** Opens what a column means, with fields to decide otherwise. */
+function openColumn(column) {
+  close();
+  lookedAt = column.index;
+  split.classList.add("open");
+  showColumn(panel, id, column, close, () => load());
+}
+
+function openCell(row, column, cell) {
+  const part = cell.closest("tr.header") && shown.columns.find((one) => one.index === column);
+  if (part) openColumn(part);
+  else open(row, column, cell);
 }
 
 function open(row, column, cell) {
   chosen = [row, column];
+  lookedAt = null;
   split.classList.add("open");
   remember({ cell: `${row},${column}` });
   showCell(panel, id, row, column, close);
@@ -275,9 +296,8 @@ async function showReading(place) {
   if (place.querySelector(".preview")) return;
   fill(place, busy("Reading the file…"));
   try {
-    const [{ TablePreview, sheetOf }, { buildWith }] = await Promise.all([import("./preview.js"), import("./mapping-editor.js")]);
     if (!(await fetchJson("/api/editing")).allowed) throw new Error("Changing it needs the server's token: open /?token=… once.");
-    const ask = (decisions) => fetchJson("/api/preview", { method: "POST", body: JSON.stringify({ table: sheetOf(id), decisions }), headers: { "content-type": "application/json" } });
+    const ask = (decisions) => send("/api/preview", { table: sheetOf(id), decisions });
     const output = h("div", { "aria-live": "polite" });
     const others = h("div");
     const known = await ask({ columns: [], tables: [] });
@@ -339,10 +359,10 @@ async function load(refocus = null) {
   if (mine !== turn) return;
   document.title = `${table.title} · kgtable`;
   const lit = new Set(linked ? [linked.join()] : []);
-  const { element, view, make } = tableFrame(table, { lit, onCell: open, onSort: sortBy, sorted: state.sorted, find: state.find });
+  const { element, view, make } = tableFrame(table, { lit, onCell: openCell, onSort: sortBy, onColumn: openColumn, sorted: state.sorted, find: state.find });
   fill(holder, element);
   const body = chunks(view, make, table, position);
-  shown = { head: table.head, goTo: body.goTo };
+  shown = { head: table.head, columns: table.columns, goTo: body.goTo };
   if (!output.contains(holder)) {
     fill(document.querySelector("#heading"), ...heading(table).flat().filter(Boolean));
     fill(output, toolbar(), facets, holder, ...below(table));

@@ -1,13 +1,10 @@
 // Uploads: files are dropped, shown as they were read, corrected, and built into the graph.
 
-import { busy, count, failure, fetchJson, fill, h, links } from "./shell.js";
+import { busy, count, events, failure, fetchJson, fill, h, links, send } from "./shell.js";
 import { TablePreview } from "./preview.js";
 
 const find = (id) => document.querySelector(`#${id}`);
 const waiting = new Map();
-
-/** Sends JSON and gives JSON. */
-const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
 
 function size(bytes) {
   return bytes < 1 << 20 ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / (1 << 20)).toFixed(1).replace(".0", "")} MiB`;
@@ -64,40 +61,17 @@ function refresh() {
   find("build").textContent = waiting.size > 1 ? `Add ${waiting.size} files to the graph` : "Add to the graph";
 }
 
-/** The events of a response as they arrive. */
-async function* events(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    rest += value;
-    const parts = rest.split("\n\n");
-    rest = parts.pop();
-    for (const part of parts) {
-      const [name, data] = part.split("\n");
-      yield [name.slice(7), JSON.parse(data.slice(6))];
-    }
-  }
-}
-
 async function build(remove = []) {
   const entries = [...waiting.values()];
   find("build").disabled = true;
   find("progress").hidden = false;
   fill(find("built"));
   try {
-    const response = await fetch("/api/build", {
-      method: "POST", headers: { "content-type": "application/json" },
-      body: JSON.stringify({ uploads: entries.map((entry) => entry.id), remove, decisions: decisions(entries) }),
-    });
-    if (!response.ok) throw new Error((await response.json()).detail);
-    for await (const [name, data] of events(response)) {
+    for await (const [name, data] of events("/api/build", { uploads: entries.map((entry) => entry.id), remove, decisions: decisions(entries) })) {
       if (name === "progress") {
         find("build-status").textContent = `${data.stage}: ${count(data.done)} of ${count(data.total)}`;
         find("progress").value = data.total ? data.done / data.total : 0;
-      } else if (name === "problem") throw new Error(data.detail);
-      else if (name === "built") done(data, entries);
+      } else if (name === "built") done(data, entries);
     }
   } catch (error) {
     fill(find("built"), failure(error));

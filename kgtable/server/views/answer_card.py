@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from decimal import Decimal
 from functools import lru_cache
@@ -13,10 +15,11 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.charts import Chart, svg_of
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.program_answers import RULES, cited_style
-from kgtable.errors import GraphError, ProgramError
+from kgtable.errors import GraphError, MissingExtraError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
-from kgtable.programs.fields import address_of, fields_of, told_of
+from kgtable.programs.fields import Fields, address_of, fields_of, fields_to_json, told_of
+from kgtable.programs.syntax import program_to_json
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
 from kgtable.server.views.table_list import titled
@@ -65,8 +68,8 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "trace": {
             "labels": [str(label) for label in trace.get("labels") or ()],
             "expanded": _terms(trace.get("expanded") or {})[:SHOWN_TERMS],
-            "candidates": _brought(trace),
-            "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *_queries_of(found)],
+            "candidates": [f"{term}: {n:,}" for term, n in (trace.get("brought") or {}).items() if n],
+            "queries": [*_cited_query(answer), *filter(None, [trace.get("query")]), *(found.queries if found else ())],
         },
     }
 
@@ -97,12 +100,23 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
         "exact": exact or None,
         "unit_label": unit_name(reading.unit, plural=True) or None,
         "period": _period(reading.citations, graph) or None,
-        "words": plain_words(reading.calculation or "") or None,
-        "sparql": None if program is None else sparql_of(program, graph),
+        "words": (words := plain_words(reading.calculation or "")) or None,
+        "headline": _headline(reading, asked, words),
+        **forms_of(program, asked, graph),
         "told": None if asked is None else told_of(asked),
         "explore": None if asked is None else f"/explore?{address_of(asked)}",
         "citations": [cited_cell(citation, graph) for citation in reading.citations],
     }
+
+
+def _headline(reading: Answer | Alternative, asked: Fields | None, words: str) -> str:
+    """What is said in large letters: the result, or of several rows and columns what they are."""
+    if len(reading.rows) < 2 or len(reading.names) < 2:
+        return reading.display
+    if asked is None or not asked.by:
+        return words
+    *keys, value = asked.names
+    return f"{value[:1].upper()}{value[1:]} by {' and '.join(keys)}, {reading.size:,} groups"
 
 
 def _exact(reading: Answer | Alternative) -> str:
@@ -248,14 +262,20 @@ def _unit_in_words(name: str) -> str:
     return unit_name(name, plural=True) or "no unit"
 
 
-def sparql_of(program: Program, graph: KnowledgeGraph) -> str | None:
-    """The query that a program becomes; None where SPARQL cannot say it, or its tables are long."""
+def forms_of(program: Program | None, asked: Fields | None, graph: KnowledgeGraph) -> dict[str, Any]:
+    """A program as JSON, in Python, in SPARQL and in SQL; None for what these cannot say, or for long tables."""
+    if program is None:
+        return dict.fromkeys(("program", "python", "sparql", "sql"))
+    given = program_to_json(program) if asked is None else fields_to_json(asked)
+    call = f'kgtable.open("DIRECTORY").{"run" if asked is None else "explore"}({json.dumps(json.dumps(given))})'
+    found = {"program": program_to_json(program), "python": call, "sparql": None, "sql": None}
     if sum(graph.catalogue.tables[id].cells for id in tables_of(program)) > MOST_CELLS_COMPILED:
-        return None
-    try:
-        return graph.compile(program)
-    except ProgramError:
-        return None
+        return found
+    with suppress(ProgramError):
+        found["sparql"] = graph.compile(program)
+    with suppress(ProgramError, MissingExtraError):
+        found["sql"] = None if asked is None else graph.compile_sql(asked)
+    return found
 
 
 def _cited_query(answer: Answer) -> list[str]:
@@ -269,12 +289,3 @@ def _cited_query(answer: Answer) -> list[str]:
 def _terms(expanded: Mapping[str, Mapping[str, float]]) -> list[str]:
     """The expanded terms with the vocabulary they come from and their cosines."""
     return [f"{kind}: {text} ({cosine:.2f})" for kind, terms in expanded.items() for text, cosine in terms.items()]
-
-
-def _brought(trace: Mapping[str, Any]) -> list[str]:
-    """How many candidates each term brought, those that brought any."""
-    return [f"{term}: {count:,}" for term, count in (trace.get("brought") or {}).items() if count]
-
-
-def _queries_of(found: Retrieval | None) -> Sequence[str]:
-    return () if found is None else found.queries

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,9 +23,8 @@ from kgtable.programs.fields import (
     told_of,
     values_of,
 )
-from kgtable.programs.syntax import program_to_json
 from kgtable.questions.sources import SPELT_ALIKE
-from kgtable.server.views.answer_card import cited_cell, drawn, sparql_of, title_of
+from kgtable.server.views.answer_card import cited_cell, drawn, forms_of, title_of
 from kgtable.server.workers.messages import LIMIT, Head, Tell
 from kgtable.values.spoken import unit_name
 
@@ -50,7 +48,6 @@ def explore(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         result, problem = _shown(graph.explore(asked, most=MOST_SHOWN), graph), None
     except ProgramError as error:
         result, problem = None, str(error)
-    program = asked.program()
     return {
         "asked": fields_to_json(asked),
         "address": address_of(asked),
@@ -60,9 +57,7 @@ def explore(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "joins": list(_joins(graph, asked)),
         "result": result,
         "problem": problem,
-        "program": program_to_json(program),
-        "sparql": sparql_of(program, graph) if problem is None else None,
-        "python": f'kgtable.open("DIRECTORY").explore({json.dumps(json.dumps(fields_to_json(asked)))})',
+        **forms_of(asked.program() if problem is None else None, asked, graph),
     }
 
 
@@ -91,11 +86,7 @@ def _shown(found: ProgramRun, graph: KnowledgeGraph) -> dict[str, Any]:
     return {
         "text": found.text if found.single is not None else None,
         "names": list(found.names),
-        "rows": [["(blank)" if cell is None else str(cell) for cell in row] for row in found.rows],
-        "numbers": [
-            any(cell is not None and not isinstance(cell.value, str | bool) for cell in column)
-            for column in zip(*found.rows, strict=True)
-        ],
+        "rows": [[None if cell is None else cell.to_json() for cell in row] for row in found.rows],
         "row_count": found.size,
         "calculation": found.calculation,
         "chart": drawn(found.plot()),

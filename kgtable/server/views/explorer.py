@@ -59,7 +59,12 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         chat.recall(job["after"])
     count = len(graph.catalogue.tables)
     tell("stage", {"stage": "search", "text": f"Searching {count:,} table{'' if count == 1 else 's'}"})
-    with stages_told(lambda stage, model: tell("stage", {"stage": stage, "text": _stage_text(stage, model)})):
+
+    def on_stage(stage: str, model: str) -> None:
+        text = _STAGES.get(stage, "Asking {model}: {stage}").format(model=model, stage=stage)
+        tell("stage", {"stage": stage, "text": text})
+
+    with stages_told(on_stage):
         answer = chat.ask(
             job["question"],
             on_question=lambda question: tell("question", {"question": question}),
@@ -98,10 +103,6 @@ def run(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The result of a program as ``kgtable run --json`` prints it, and as ``shown`` the same for people."""
     result = graph.run(job["program"], most=job["most"])
     return {**result.to_json(), "shown": str(result)}
-
-
-def _stage_text(stage: str, model: str) -> str:
-    return _STAGES.get(stage, "Asking {model}: {stage}").format(model=model, stage=stage)
 
 
 ExplorerOperation: TypeAlias = Callable[[KnowledgeGraph, Head, Tell], Any]

@@ -24,7 +24,7 @@ from kgtable.graph.table_decoder import CellQuantity, ObjectTerm, TableFrame, Ta
 from kgtable.graph.terms import UNIT
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.column_stats import ColumnFact, evidence_text, said_meaning
+from kgtable.ontology.column_stats import ColumnFact, display_name, evidence_text, said_meaning
 from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
@@ -208,6 +208,7 @@ def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index
     meaning = frame.table.columns[index].meaning
     return {
         "index": index,
+        "name": display_name(frame.table.columns[index]),
         "title": frame.table.columns[index].name,
         "path": list(frame.table.columns[index].path),
         "inferred": _inferred(graph, record.id, index, least=least),

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyoxigraph as ox
@@ -28,14 +27,7 @@ from kgtable.index.embedding import DEFAULT
 from kgtable.index.graph_index import read_about
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_files import load_edits
-from kgtable.ontology.mapping_rows import (
-    EDITABLE,
-    NAME,
-    ONLY_IN,
-    TABLE,
-    TABLE_EDITABLE,
-    xlsx_bytes,
-)
+from kgtable.ontology.mapping_rows import NAME, ONLY_IN, PARSERS, TABLE, TABLE_EDITABLE
 from kgtable.resources import read_shipped
 from kgtable.server.workers.messages import Emit, Head, Problem, storage_kind
 from kgtable.storage import storage_errors
@@ -43,24 +35,27 @@ from kgtable.tables.discovery import find_files
 
 FILES_A_PROCESS = 20
 """New files for which a build starts a further process."""
-_FIELDS = {NAME, ONLY_IN, *EDITABLE}
+_FIELDS = {NAME, ONLY_IN, *PARSERS}
 
 
-def decided(decisions: Mapping[str, Any], folder: Path) -> UserMapping:
-    """The decisions of a page as a mapping, by way of a workbook in `folder`, so that one reader checks them all.
+def decided(decisions: Mapping[str, Any]) -> UserMapping:
+    """The decisions of a page as a mapping, in which an empty text takes a decision back, as in `kgtable.decide`.
 
-    Raises `MappingError`, naming line and column, for what makes no sense.
+    Raises `MappingError` for what makes no sense.
     """
-    path = folder / "decisions.xlsx"
-    path.write_bytes(_workbook(decisions))
-    return UserMapping.load(path)
-
-
-def _workbook(decisions: Mapping[str, Any]) -> bytes:
-    order = (NAME, *EDITABLE, ONLY_IN)
-    columns = [[str(row.get(name) or "") for name in order] + ["", ""] for row in decisions["columns"]]
-    about = [[str(row.get(name) or "") for name in (TABLE, *TABLE_EDITABLE)] for row in decisions["tables"]]
-    return xlsx_bytes(columns, [row for row in about if any(row[1:])])
+    columns, tables = (
+        [({name: text for name, text in row.items() if name not in (NAME, ONLY_IN, TABLE)}, row) for row in rows]
+        for rows in (decisions["columns"], decisions["tables"])
+    )
+    made = [
+        *(UserMapping.about(row.get(ONLY_IN, ""), said, row[NAME]) for said, row in columns),
+        *(UserMapping.about(row[TABLE], said) for said, row in tables),
+    ]
+    return UserMapping(
+        {key: said for one in made for key, said in one.edits.items()},
+        {table: said for one in made for table, said in one.tables.items()},
+        {table: place for one in made for table, place in one.places.items()},
+    )
 
 
 def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
@@ -70,7 +65,7 @@ def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
     if not isinstance(value, dict) or not set(value) <= {"columns", "tables"}:
         raise UsageError("decisions must be an object with columns and tables.")
     checked: dict[str, list[dict[str, str]]] = {}
-    for kind, fields in (("columns", _FIELDS), ("tables", {TABLE, *TABLE_EDITABLE})):
+    for kind, name, fields in (("columns", NAME, _FIELDS), ("tables", TABLE, {TABLE, *TABLE_EDITABLE})):
         rows = value.get(kind, [])
         if not isinstance(rows, list) or len(rows) > 5_000:
             raise UsageError(f"{kind} must be a list of at most 5,000 decisions.")
@@ -79,6 +74,8 @@ def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
                 raise UsageError(f"A decision about {kind} may have: {', '.join(sorted(fields))}.")
             if not all(isinstance(text, str) and len(text) <= 1_000 for text in row.values()):
                 raise UsageError("Decisions are texts of at most 1,000 characters.")
+            if not row.get(name):
+                raise UsageError(f"A decision about {kind} needs a {name!r}.")
         checked[kind] = rows
     return checked
 
@@ -112,8 +109,8 @@ class TableEditor:
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
         """The result as JSON; a build emits its progress before. Raises `Problem`."""
         try:
-            with storage_errors(Path(job["directory"])), TemporaryDirectory(prefix="kgtable-") as folder:
-                result = self._do(job, Path(folder), emit)
+            with storage_errors(Path(job["directory"])):
+                result = self._do(job, emit)
         except GraphLockedError as error:
             raise Problem("unavailable", str(error), {}, {"retry-after": "5"}) from None
         except GraphNotFoundError as error:
@@ -123,14 +120,14 @@ class TableEditor:
             raise Problem(kind, str(error)) from None
         return {"status": 200}, json.dumps(result, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
-    def _do(self, job: Head, folder: Path, emit: Emit) -> dict[str, Any]:
+    def _do(self, job: Head, emit: Emit) -> dict[str, Any]:
         directory = GraphDirectory(job["directory"])
         decisions = check_decisions(job.get("decisions"))
         if job["op"] == "build":
-            return _build(directory, job, decisions, folder, emit)
+            return _build(directory, job, decided(decisions), emit)
         known = Catalogue.load(directory.current().catalogue_path)
         edits = load_edits(directory.path).mapping
-        mapping = decided(decisions, folder).over(edits)
+        mapping = decided(decisions).over(edits)
         if job["op"] == "changes":
             file = file_of(known, job["table"])
             before = preview_file(file, edits, job["table"])
@@ -139,15 +136,12 @@ class TableEditor:
         return preview_file(replace(file, relative=file.path.name), mapping)
 
 
-def _build(
-    directory: GraphDirectory, job: Head, decisions: dict[str, list[dict[str, str]]], folder: Path, emit: Emit
-) -> dict[str, Any]:
+def _build(directory: GraphDirectory, job: Head, mapping: UserMapping, emit: Emit) -> dict[str, Any]:
     generation = directory.current()
     roots = [Path(root) for root in job.get("roots", ())]
     paths = source_paths(Catalogue.load(generation.catalogue_path), roots)
     gone = {str(Path(path)) for path in job.get("without", ())}
     paths = [path for path in paths if str(path) not in gone] + [Path(path) for path in job["files"]]
-    decided(decisions, folder)
 
     def progress(stage: str, done: int, total: int) -> None:
         text = json.dumps({"stage": stage, "done": done, "total": total})
@@ -156,7 +150,7 @@ def _build(
     with kgtable.build(
         paths,
         directory.path,
-        mapping=folder / "decisions.xlsx",
+        mapping=mapping,
         embedding=job.get("embedding") or _embedding_of(generation.index_path),
         workers=min(os.cpu_count() or 1, 1 + len(job["files"]) // FILES_A_PROCESS),
         progress=progress,
