@@ -74,6 +74,7 @@ def main() -> None:
                 model = Path(folder) / "trees.npz"
                 write(fit([s for s in sheets if fold[s.id] != number] + others, dropped), model)
                 line_classes.load_trees.cache_clear()
+                line_classes._read.cache_clear()
                 line_classes.MODEL = model
                 answers |= {s.id: read_whole(s, score) if not theme else read_lines(s, dropped) for s in held}
         print(f"without {theme}" if theme else "all features")

@@ -28,13 +28,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from kgtable.errors import TableError
 from kgtable.tables.layout.line_classes import CLASSES, MODEL, ZONES
-from kgtable.tables.layout.line_features import describe_lines
+from kgtable.tables.layout.line_features import DECIMAL, NUMBER, describe_lines, kind_of
 from kgtable.tables.loader import read_folder
 
 DEFAULT = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.parent / "shared" / "data")
 ROUNDS, LEAVES = 80, 12
 MOST_TABLES = 250
 """Tables of a benchmark that are learned from."""
+GUESSED = frozenset({"finqa"})
+"""Benchmarks whose first row is said to be a header, even where it holds amounts."""
+MOST_STACKED = 16
+"""Lines of a sheet that is put below another one."""
 MOST_LINES = 60
 """Lines of data of a sheet that are learned from, besides those at its ends; each then counts for several."""
 
@@ -80,12 +84,19 @@ def benchmark(folder: Path, name: str) -> Iterator[Sheet]:
         said = json.loads(sidecar.read_text("utf-8")) if sidecar.is_file() else {}
         corner = [area for area in said.get("merged", ()) if area[0] == -1 and area[1] == 0 and area[2] > -1]
         header = corner[0][2] + 2 if corner else said.get("header_rows", 1)
+        if header == 1 and name in GUESSED and _is_of_amounts(grid.head[0]):
+            header = 0
         groups = {row + 1 for row in said.get("group_rows", ())}
         lines = "".join(
             "e" if not any(map(str.strip, row)) else "h" if at < header else "g" if at in groups else "d"
             for at, row in enumerate(grid.head)
         )
         yield Sheet(f"{name}/{path.stem}", name, [list(row) for row in grid.head], lines, True)
+
+
+def _is_of_amounts(row: Sequence[str]) -> bool:
+    kinds = [kind_of(text.strip()) for text in row[1:] if text.strip()]
+    return bool(kinds) and all(kind in (NUMBER, DECIMAL) for kind in kinds)
 
 
 def parts(sheet: Sheet) -> Iterator[Sheet]:
@@ -110,8 +121,10 @@ def parts(sheet: Sheet) -> Iterator[Sheet]:
 def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
     """One variant of each sheet: without blank rows, with merged texts in all their cells, cut short, without a header.
 
-    Titles and notes are put around tables of benchmarks, which have none, from annotated sheets.
+    Titles and notes are put around tables of benchmarks, which have none, from annotated sheets. Short sheets stand
+    below another one as well, with a blank row between.
     """
+    above: tuple[list[list[str]], str, bool] | None = None
     texts = {
         kind: [s.rows[row] for s in sheets for row, said in enumerate(s.lines) if said == kind and len(s.lines) < 200]
         for kind in "mn"
@@ -126,11 +139,11 @@ def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
         if draw.random() < 0.1 and sum(any(map(str.isdigit, cell)) for row in rows[-3:] for cell in row[1:]) > 2:
             rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind in "mh"})
         elif set(lines) <= set("hgde"):
-            above = [list(draw.choice(texts["m"])[:1]) for _ in range(draw.choice((1, 1, 2, 3)))]
+            titles = [list(draw.choice(texts["m"])[:1]) for _ in range(draw.choice((1, 1, 2, 3)))]
             below = [list(draw.choice(texts["n"])) for _ in range(draw.choice((0, 0, 1, 2, 4)))]
             blanks = draw.random() < 0.5
-            rows = [*above, *([[]] if blanks else []), *rows, *([[]] if below and draw.random() < 0.4 else []), *below]
-            lines = "m" * len(above) + "e" * blanks + lines
+            rows = [*titles, *([[]] if blanks else []), *rows, *([[]] if below and draw.random() < 0.4 else []), *below]
+            lines = "m" * len(titles) + "e" * blanks + lines
             lines += "e" * (len(rows) - len(lines) - len(below)) + "n" * len(below)
         elif draw.random() < 0.3:
             rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "m"})
@@ -146,6 +159,13 @@ def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
                         elif not rows[row][column] and (kind == "m" or lines[row + 1 : row + 2] == "h"):
                             rows[row][column] = rows[row][column - 1]
         yield Sheet(f"{sheet.id}*", sheet.corpus, rows, lines, sheet.open_body)
+        if len(rows) > MOST_STACKED or "h" not in lines:
+            continue
+        if above is not None and above[2] == sheet.open_body:
+            yield Sheet(f"{sheet.id}+", sheet.corpus, [*above[0], [], *rows], f"{above[1]}e{lines}", sheet.open_body)
+            above = None
+        else:
+            above = (rows, lines, sheet.open_body)
 
 
 def _without(rows: list[list[str]], lines: str, left: set[int]) -> tuple[list[list[str]], str]:
@@ -178,7 +198,8 @@ def examples(sheets: Sequence[Sheet]) -> tuple[Any, Any, Any, Any]:
 
 def fit(sheets: Sequence[Sheet], dropped: Sequence[int] = ()) -> dict[str, Any]:
     """The arrays of a model, trained on sheets; `dropped` are features that it does not see."""
-    values, classes, weights, unsure = examples([*sheets, *varied(sheets)])
+    known = [*sheets, *varied(sheets)]
+    values, classes, weights, unsure = examples(known)
     values[:, list(dropped)] = 0.0
     weights /= weights.mean()
     if unsure.any():
@@ -190,7 +211,7 @@ def fit(sheets: Sequence[Sheet], dropped: Sequence[int] = ()) -> dict[str, Any]:
         classes[unsure] = np.array(body)[said[:, body].argmax(axis=1)]
     model = _booster().fit(values, classes, sample_weight=weights)
     assert list(model.classes_) == list(range(len(CLASSES)))
-    return _arrays(model) | {"moves": _moves(sheets)}
+    return _arrays(model) | {"moves": _moves(known)}
 
 
 def _booster() -> HistGradientBoostingClassifier:
@@ -241,7 +262,10 @@ def _arrays(model: HistGradientBoostingClassifier) -> dict[str, Any]:
 
 
 def _moves(sheets: Sequence[Sheet]) -> Any:
-    """How often a zone follows another or the start, without and with blank lines between, as logarithms."""
+    """How often a zone follows another or the start, without and with blank lines between, as logarithms.
+
+    Below a body and a blank line a header is as likely as more of the body, since tables are stacked.
+    """
     counts = np.ones((2, len(ZONES) + 1, len(ZONES)))
     zone_of = {kind: at for at, zone in enumerate(ZONES) for kind in zone}
     for sheet in sheets:
@@ -250,6 +274,8 @@ def _moves(sheets: Sequence[Sheet]) -> Any:
             counts[:, 0, told[0][1]] += 1.0
         for (before, one), (row, other) in pairwise(told):
             counts[int(row - before > 1), one + 1, other] += len(told) ** -0.5
+    header, body = ZONES.index("h"), ZONES.index("gdt")
+    counts[1, body + 1, header] = counts[1, body + 1, body]
     return np.log(counts / counts.sum(axis=2, keepdims=True)).astype(np.float32)
 
 

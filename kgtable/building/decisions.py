@@ -86,7 +86,7 @@ def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
             }
             for number, row in islice(dropwhile(_is_blank, enumerate(table.grid.head)), HEAD_SHOWN)
         ],
-        "notes": [notice.message for notice in grid.notices],
+        "notes": [notice.message for notice in table.grid.notices],
     }
 
 

@@ -21,7 +21,6 @@ from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
 from kgtable.ontology.unit_evidence import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
-from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.layout.row_sums import Sums, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
@@ -294,7 +293,7 @@ class _Rows:
             if column != body.label_column and (text := body.text(at, column)) and text not in MISSING_MARKERS
             and body.number(at, column) is None
         )  # fmt: skip
-        return describe_a_member(others)
+        return sum(any(map(str.isalpha, text)) or parse_date(text) is not None for text in others) >= 2
 
     def _added_columns(self, candidates: Sequence[int]) -> list[int]:
         """The columns whose numbers may add up over rows."""

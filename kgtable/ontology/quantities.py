@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
 from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
-from kgtable.tables.layout.row_kinds import cell_of, rows_added
+from kgtable.tables.layout.cell_roles import cell_of
+from kgtable.tables.layout.row_sums import find_runs, matrix_of
 from kgtable.tables.model import Row, Table
 from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure, find_measure
-from kgtable.values.numbers import Number
+from kgtable.values.numbers import Number, NumberStyle, parse_number
 from kgtable.values.periods import find_period
 from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
 
@@ -437,6 +438,9 @@ SUM = "sum"
 COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
 MOST_PARTS = 20
 MOST_COLUMNS = 12
+FEWEST_FIGURES = 5
+"""Digits of a sum, over all columns; small counts agree by chance."""
+_STYLE = NumberStyle(ranges=False)
 
 
 def parts_of_counts(table: Table) -> dict[int, Clue]:
@@ -460,10 +464,19 @@ def parts_of_counts(table: Table) -> dict[int, Clue]:
             if _prints_other(head[row]) or not _may_be(head[row], label, measure):
                 break
             above.append(row)
-        count = rows_added(head[index], [head[row] for row in above], columns)
-        parts = [row for row in above[:count] if read_clue(cell_of(head[row], label), "row") is None]
+        rows = [*reversed(above), index]
+        runs = find_runs(*matrix_of([[_plain(cell_of(head[row], column)) for column in columns] for row in rows]))
+        if runs.figures[-1] < FEWEST_FIGURES:
+            continue
+        added = (rows[member] for member in runs.members[len(above)])
+        parts = [row for row in added if read_clue(cell_of(head[row], label), "row") is None]
         found.update((row, Clue(SUM, measure=measure)) for row in parts)
     return found
+
+
+def _plain(text: str) -> Decimal | None:
+    number = parse_number(text, _STYLE) if text else None
+    return None if number is None else number.value
 
 
 def _may_be(row: Row, label: int, measure: Measure | None) -> bool:

@@ -22,7 +22,7 @@ from kgtable.graph.table_encoder import TableShape
 from kgtable.ontology.mapping_rows import read_rows
 from kgtable.tables import loader
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.layout.header import find_header
+from kgtable.tables.layout.header import header_of_lines
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Grid, Row, Source
@@ -130,12 +130,12 @@ def test_any_error_of_one_file(
     check(tables, tmp_path, "b.md", "")
 
 
-@pytest.mark.parametrize("where", ["loader.split_regions", "layout.detect.find_header"])
+@pytest.mark.parametrize("where", ["loader.split_regions", "layout.detect.header_of_lines"])
 def test_a_text_file_that_takes_too_long_is_named_and_the_others_are_built(
     where: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tables / "m.csv").write_text("x,y\n5,6\n", encoding="utf-8")
-    usual = find_header if where.endswith("header") else split_regions
+    usual = header_of_lines if where.endswith("lines") else split_regions
 
     def endless(grid: Grid, *rest: Any) -> Any:
         while grid.source.path == "m.csv":

@@ -163,33 +163,6 @@ def _headers() -> Iterator[Case]:
 
 def _several_tables() -> Iterator[Case]:
     yield case_of(
-        "tables: no blank row csv",
-        "tables: 2; 1!C5: 97.5 CCY_EUR; 0!C2: 552 KiloGM",
-        "Fruit,Crates,Weight (kg)\nPlum,46,552\nPear,31,434\nHelper,Hours,Paid (EUR)\nAda,7.5,97.5\nBob,9,117\n",
-    )
-    yield case_of(
-        "tables: no blank row caption",
-        "tables: 2; 1!B7: 55000 CCY_USD; 0!B3: 12000000 CCY_USD M @2022",
-        old_workbook(
-            [
-                ["Sales (USD million)"],
-                ["Region", 2022, 2023],
-                ["North", 12, 13],
-                ["South", 9, 8],
-                ["Staff"],
-                ["Name", "Salary (USD)", "Age"],
-                ["Ada", 55000, 41],
-                ["Bob", 61000, 29],
-            ]
-        ),
-        file="a.xls",
-    )
-    yield case_of(
-        "tables: three tables",
-        "tables: 3; 2!B10: 5 CCY_EUR",
-        "A,kg\nx,1\ny,2\n,\nB,m\nx,3\ny,4\n,\nC,EUR\nx,5\ny,6\n",
-    )
-    yield case_of(
         "tables: text rows in the middle",
         "tables: 1",
         "Runner,Heat 1,Heat 2\nAda,11.2,11.0\nBob,11.5,11.3\nCy,withdrew,injured\nDee,11.9,11.8\nEva,12.0,11.7\n",

@@ -76,14 +76,6 @@ def test_sections_notes_and_gaps_are_no_tables(text: str) -> None:
     assert part.notices == ()
 
 
-def test_a_doubtful_sheet_stays_whole_and_says_so() -> None:
-    text = "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nName|Town|\nAda|Ems|\nBob|Inn|"
-    parts = split_regions(grid(text.replace("Name|Town|", "Name|Town|Land").replace("Ems|", "Ems|A")))
-    assert len(parts) == 1
-    (notice,) = parts[0].notices
-    assert (notice.code, notice.row, notice.column) == ("tables", 4, 0)
-
-
 def test_the_caption_between_two_tables_goes_to_the_lower_one() -> None:
     text = STACKED.replace("||\nHelper", "||\nHelpers of May||\nHelper")
     upper, lower = split_regions(grid(text))
@@ -106,30 +98,20 @@ def test_each_table_has_an_id_and_comes_back(tmp_path: Path) -> None:
     assert sheet == {(r, c): cell for r, line in enumerate(lines) for c, cell in enumerate(line) if cell}
 
 
+@pytest.mark.parametrize("header", ["Fruit|Crates|Weight", "Nuts|Crates|Weight"])
+@pytest.mark.parametrize(("between", "count"), [("||\n", 2), ("", 1), ("||\nTable 2, continued||\n", 2)])
+def test_a_header_that_comes_again_begins_a_table_where_it_is_set_off(header: str, between: str, count: int) -> None:
+    body = "\n".join(f"Plum {at}|{at + 46}|5{at}2" for at in range(1, 6))
+    parts = split_regions(grid(f"Fruit|Crates|Weight\n{body}\n{between}{header}\n{body}"))
+    assert len(parts) == count
+
+
 NO_GAP = "Fruit|Crates|Weight (kg)\nPlum|46|552\nPear|31|434\nHelper|Hours|Paid (EUR)\nAda|7.5|97.5\nBob|9|117"
 
 
-def test_a_header_between_figures_begins_a_table_and_takes_its_caption_along() -> None:
-    upper, lower = split_regions(grid(NO_GAP))
-    assert (len(upper.head), make_table(lower).structure.header) == (3, (3,))
-    _, lower = split_regions(grid(NO_GAP.replace("Helper|", "Helpers of May||\nHelper|")))
-    assert make_table(lower).structure.titles[-1] == 3
-
-
-@pytest.mark.parametrize(
-    ("middle", "doubtful"),
-    [
-        ("Cy|withdrew|injured", True),
-        ("Fruit|Crates|Weight (kg)", False),
-        ("Total|77|986", False),
-        ("Nuts||", False),
-        ("Fruit|Fruit|Fruit", False),
-    ],
-)
-def test_other_rows_between_figures_begin_none(middle: str, doubtful: bool) -> None:
-    text = NO_GAP.replace("Helper|Hours|Paid (EUR)", middle)
-    (part,) = split_regions(grid(text))
-    assert bool(part.notices) is doubtful
+@pytest.mark.parametrize("middle", ["Fruit|Crates|Weight (kg)", "Total|77|986", "Nuts||", "Fruit|Fruit|Fruit"])
+def test_other_rows_between_figures_begin_none(middle: str) -> None:
+    assert len(split_regions(grid(NO_GAP.replace("Helper|Hours|Paid (EUR)", middle)))) == 1
 
 
 def test_notes_beside_a_table_name_no_column_and_stand_after_it() -> None:

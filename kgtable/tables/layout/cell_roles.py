@@ -7,9 +7,6 @@ scale, is decided later by the typing of values.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
@@ -74,27 +71,6 @@ def is_period(text: str) -> bool:
     [True, True, False]
     """
     return len(text) <= LONGEST_PHRASE and bool(_PERIOD.search(text))
-
-
-_PERIOD_WORDS = """
-years year yearly annual annually quarters quarter quarterly halves half months month monthly weeks week weekly
-periods period fiscal financial calendar ended ending ends end to as of at on for the in and or from through until
-till since first second third fourth last one two three four six nine twelve full current prior previous by
-audited unaudited restated fy q h date dates th st nd rd
-"""
-_KNOWN = frozenset(_PERIOD_WORDS.split()) | _STRONG | _WEAK | _GLUE
-_WORD = re.compile(r"[^\W\d_]+")
-_MONTH_WORD = re.compile(rf"{_MONTH}\Z", re.IGNORECASE)
-
-
-def names_something(text: str) -> bool:
-    """Whether a text says more than periods and units, as a title does.
-
-    >>> [names_something(text) for text in ("Years ended August 31,", "Profit and loss of 2023 (USD million)")]
-    [False, True]
-    """
-    words = [word.casefold() for word in _WORD.findall(text)]
-    return sum(word not in _KNOWN and not _MONTH_WORD.match(word) for word in words) >= 1
 
 
 @lru_cache(maxsize=8_192)
@@ -228,106 +204,19 @@ def blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-SAMPLE_ROWS = 100
+def filled(row: Row) -> list[int]:
+    """The columns of a row that are not blank."""
+    return [column for column, text in enumerate(row) if text and not text.isspace()]
+
+
+def label_of(row: Row, label_column: int) -> str:
+    """The text that names a row: its label, or else its first text."""
+    return cell_of(row, label_column).strip() or next((cell.strip() for cell in row if not blank(cell)), "")
+
+
+def cell_of(row: Row, column: int) -> str:
+    """A cell of a row that may be shorter."""
+    return row[column] if column < len(row) else ""
+
+
 DEEPEST_HEADER = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Which columns are numeric below, and which of these hold years."""
-
-    numeric: frozenset[int]
-    years: frozenset[int]
-
-    def votes(self, row: Row) -> tuple[int, int]:
-        """How many cells of a row speak for a header and how many for the body.
-
-        Only numeric columns vote: a text above numbers names them, a number among numbers is one more.
-        """
-        header = body = 0
-        for column, text in enumerate(row):
-            if column not in self.numeric:
-                continue
-            kind = look(text)
-            if kind is Look.EMPTY:
-                continue
-            if kind in (Look.NUMBER, Look.MISSING) or (kind is Look.YEAR and column in self.years):
-                body += 1
-            else:
-                header += 1
-        return header, body
-
-
-def profile_rows(rows: Sequence[Row], width: int) -> Profile:
-    """The profile of a table's columns, from the rows that are surely below its header.
-
-    Small tables are judged by their lower half, others by up to 100 rows below the deepest header; notes
-    at the end, rows of one text each, are no part of that half.
-    """
-    start = min(DEEPEST_HEADER, _height(rows) // 2)
-    numbers, years, others = [0] * width, [0] * width, [0] * width
-    for row in rows[start : start + SAMPLE_ROWS]:
-        for column, text in enumerate(row):
-            kind = look(text)
-            if kind is Look.NUMBER:
-                numbers[column] += 1
-            elif kind is Look.YEAR:
-                years[column] += 1
-            elif kind not in (Look.EMPTY, Look.MISSING):
-                others[column] += 1
-    numeric = frozenset(column for column in range(width) if 0 < numbers[column] + years[column] >= others[column])
-    return Profile(numeric, frozenset(column for column in numeric if years[column] > numbers[column]))
-
-
-def _height(rows: Sequence[Row]) -> int:
-    """How many rows there are without those at the end that are blank or hold one text with letters."""
-    last = len(rows)
-    while last > 2 and _is_aside(rows[last - 1]):
-        last -= 1
-    return last if last > 2 else len(rows)
-
-
-def _is_aside(row: Row) -> bool:
-    texts = [text for text in row if not blank(text)]
-    return not texts or (len(texts) == 1 and any(map(str.isalpha, texts[0])))
-
-
-SHAPE_ROWS = 60
-LONGEST_SHAPE = 24
-MOST_COLUMNS = 200
-
-_DIGITS = re.compile(r"[0-9]+")
-
-
-def shape_of(text: str) -> str:
-    """What a text looks like: a date, or itself with every number as a 9; nothing if it is long.
-
-    >>> shape_of("3.42 m"), shape_of("31 Dec. 2024")
-    ('9.9 m', 'date')
-    """
-    text = text.strip()
-    if len(text) > LONGEST_SHAPE:
-        return ""
-    return Look.DATE.value if look(text) is Look.DATE else _DIGITS.sub("9", text)
-
-
-def shape_votes(row: Row, below: Sequence[Row], profile: Profile) -> tuple[int, int]:
-    """How many cells of a row speak for a header and how many for the body by their shape.
-
-    Columns vote that are not numeric and where at least four of five cells below have one shape with
-    digits: a cell of another shape is of a header, one of the same is of the body.
-    """
-    columns = [column for column in range(min(len(row), MOST_COLUMNS)) if column not in profile.numeric]
-    if not any(_DIGITS.search(row[column][:LONGEST_SHAPE]) for column in columns):
-        return 0, 0
-    header = body = 0
-    for column in columns:
-        texts = [line[column] for line in below[:SHAPE_ROWS] if column < len(line) and not blank(line[column])]
-        counts = Counter(map(shape_of, texts))
-        shape, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
-        if count * 5 < len(texts) * 4 or not (shape == Look.DATE.value or "9" in shape):
-            continue
-        same = shape_of(row[column]) == shape
-        body += same
-        header += not same and not blank(row[column])
-    return header, body

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 
 from kgtable.errors import MappingError
-from kgtable.tables.layout.cell_roles import SAMPLE_ROWS, Profile, blank, profile_rows
+from kgtable.tables.layout.cell_roles import blank, cell_of
 from kgtable.tables.layout.groups import Groups, find_groups
-from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, header_of_lines, is_unit_row, make_columns
+from kgtable.tables.layout.header import HeaderRows, header_of_lines, is_unit_row, make_columns
 from kgtable.tables.layout.label_column import (
+    SAMPLE_ROWS,
     find_label_column,
     find_shared,
     left_margin,
     with_margin,
     without_margin,
 )
-from kgtable.tables.layout.line_classes import FEWEST_LINES, LineReading, read_lines
+from kgtable.tables.layout.line_classes import LineReading, read_lines
 from kgtable.tables.layout.notes import (
-    find_footnotes,
     find_marks,
     find_notes_beside,
     find_parts,
     find_repeated_headers,
 )
-from kgtable.tables.layout.row_kinds import cell_of
-from kgtable.tables.model import Column, Grid, LayoutDecision, Row, Structure, Table
+from kgtable.tables.model import Column, Grid, LayoutDecision, Notice, Structure, Table
 
 
 def detect_structure(grid: Grid) -> Structure:
@@ -42,66 +41,14 @@ def detect_structure(grid: Grid) -> Structure:
     >>> detect_structure(Grid("t", Source("t.csv"), rows, width=3)).header
     (0,)
     """
-    if not grid.streamed and (top := _blank_top(grid)):
-        return _lowered(detect_structure(_without_top(grid, top)), top)
     margin = left_margin(grid)
     inner = without_margin(grid, margin) if margin else grid
-    profile = profile_rows(inner.head, inner.width)
-    lines = _told_by_trees(inner)
-    found = header_of_lines(inner, lines, profile) or find_header(inner, inner.head[:TOP_ROWS], profile)
+    lines = read_lines(inner)
+    found = header_of_lines(inner, lines)
     structure = _with_columns(inner, found)
     if not grid.streamed:
-        structure = _with_body(inner, structure, found, profile, lines)
+        structure = _with_body(inner, structure, lines)
     return with_margin(structure, margin) if margin else structure
-
-
-def _told_by_trees(grid: Grid) -> LineReading:
-    """The classes of the lines; none where the file itself marks its header, or in a short table without text above."""
-    lines = LineReading({}, {}) if grid.header_cells else read_lines(grid)
-    fewest = FEWEST_LINES // 2 if lines.rows("m") else FEWEST_LINES
-    return lines if len(lines.kinds) >= fewest else LineReading({}, {})
-
-
-FEWEST_BLANK = 4
-"""Fewer blank rows at the top of a grid than this are found with its titles."""
-
-
-def _blank_top(grid: Grid) -> int:
-    """How many blank rows stand above a table that begins far down its sheet; 0 if few or all are blank."""
-    count = next((index for index, row in enumerate(grid.head) if not all(map(blank, row))), 0)
-    return count if count >= FEWEST_BLANK else 0
-
-
-def _without_top(grid: Grid, top: int) -> Grid:
-    return replace(
-        grid,
-        rows=grid.head[top:],
-        merged=tuple(replace(a, top=a.top - top, bottom=a.bottom - top) for a in grid.merged if a.top >= top),
-        formats={(row - top, column): code for (row, column), code in grid.formats.items() if row >= top},
-        indents={(row - top, column): level for (row, column), level in grid.indents.items() if row >= top},
-        header_cells=frozenset((row - top, column) for row, column in grid.header_cells if row >= top),
-    )
-
-
-def _lowered(structure: Structure, top: int) -> Structure:
-    """The structure of a grid whose blank rows at the top were taken off."""
-
-    def down(rows: Iterable[int]) -> frozenset[int]:
-        return frozenset(row + top for row in rows)
-
-    return replace(
-        structure,
-        titles=(*range(top), *(row + top for row in structure.titles)),
-        header=tuple(row + top for row in structure.header),
-        unit_rows=down(structure.unit_rows),
-        body_start=structure.body_start + top,
-        groups=down(structure.groups),
-        parents=MappingProxyType({row + top: head + top for row, head in structure.parents.items()}),
-        totals=down(structure.totals),
-        footnotes=down(structure.footnotes),
-        of_which=down(structure.of_which),
-        shared=tuple(replace(a, top=a.top + top, bottom=a.bottom + top) for a in structure.shared),
-    )
 
 
 def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None) -> Structure:
@@ -139,44 +86,27 @@ def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None
     )
 
 
-def _with_body(
-    grid: Grid, structure: Structure, found: HeaderRows, profile: Profile, lines: LineReading, aside: Iterable[int] = ()
-) -> Structure:
+def _with_body(grid: Grid, structure: Structure, lines: LineReading, aside: Iterable[int] = ()) -> Structure:
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
-    footnotes = frozenset(row for row in find_footnotes(body, grid.width) if not lines.sure(row, "gdth"))
-    footnotes |= _closing_lines(grid, body, footnotes) | {row for row in aside if row in body}
-    footnotes |= {row for row in lines.rows("n") if row in body}
+    footnotes = frozenset({row for row in (*lines.rows("n"), *aside) if row in body})
     footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()
     marks = find_marks(grid, structure.header, data.values(), footnotes, chain.from_iterable(beside))
-    told = lines if len(lines.kinds) >= FEWEST_LINES else LineReading({}, {})
-    groups = find_groups(grid, found, data, structure.label_column, profile, told)
-    apart = groups.heads | {row for row in groups.totals.rows if not blank(cell_of(data[row], 0))}
+    groups = find_groups(grid, structure.header, data, structure.label_column, lines)
+    apart = groups.heads | {row for row in groups.totals if not blank(cell_of(data[row], 0))}
     members = {row: cells for row, cells in data.items() if not all(map(blank, cells)) and row not in apart}
     return replace(
         structure,
         groups=frozenset(groups.heads),
         parents=MappingProxyType(groups.parents),
-        totals=frozenset(groups.totals.rows),
+        totals=frozenset(groups.totals),
         footnotes=footnotes,
         of_which=_with_members(find_parts(data, structure.label_column), groups),
         marks=MappingProxyType(marks),
         shared=find_shared(members),
     )
-
-
-def _closing_lines(grid: Grid, body: dict[int, Row], footnotes: frozenset[int]) -> frozenset[int]:
-    """The last rows of one cell merged over the whole width, below which there is nothing that they could head."""
-    whole = {area.top for area in grid.merged if area.left == 0 and area.right >= grid.width - 1 > 0}
-    if not whole:
-        return frozenset()
-    rows = [index for index, row in body.items() if any(map(str.strip, row))]
-    found: set[int] = set()
-    while len(rows) > 1 and (rows[-1] in footnotes or rows[-1] in whole):
-        found.add(rows.pop())
-    return frozenset(found)
 
 
 def _with_members(parts: frozenset[int], groups: Groups) -> frozenset[int]:
@@ -194,10 +124,25 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
     Raises `MappingError` for a decision about rows or columns that the table does not have.
     """
     if decision is None:
-        return _with_notes_beside(grid, detect_structure(grid))
+        structure = detect_structure(grid)
+        return _with_notes_beside(replace(grid, notices=(*grid.notices, *_doubts(grid, structure))), structure)
     if decision.title is not None:
         grid = replace(grid, context=replace(grid.context, title=decision.title))
     return _with_notes_beside(grid, decided_structure(grid, decision))
+
+
+SURE = 0.7
+"""A table whose header and first row of data are less sure is one that a person should look at."""
+
+
+def _doubts(grid: Grid, structure: Structure) -> Iterator[Notice]:
+    """A notice where the lines above the body, or the first one of it, may be something else."""
+    sure = read_lines(grid).confidence
+    above = [row for row in sure if row < structure.body_start]
+    row = min(list(sure)[: len(above) + 1], key=lambda row: sure[row], default=None)
+    if row is not None and sure[row] < SURE and not grid.header_cells:
+        fault = f"the header may be wrong: this row was judged with a confidence of {sure[row]:.2f}"
+        yield Notice("layout", fault, grid.source.path, grid.source.sheet, row)
 
 
 def _with_notes_beside(grid: Grid, structure: Structure) -> Table:
@@ -242,7 +187,7 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
         structure = _with_columns(grid, found, label)
     if grid.streamed:
         return replace(structure, footnotes=frozenset(row for row in decision.aside if row >= start))
-    return _with_body(grid, structure, found, profile_rows(grid.head, grid.width), _told_by_trees(grid), decision.aside)
+    return _with_body(grid, structure, read_lines(grid), decision.aside)
 
 
 def _check_rows_left(grid: Grid, structure: Structure, decision: LayoutDecision, start: int) -> None:

@@ -6,22 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.tables.layout.cell_roles import Profile, is_named_total
-from kgtable.tables.layout.header import HeaderRows
+from kgtable.tables.layout.cell_roles import blank, cell_of, filled, is_named_total, label_of
 from kgtable.tables.layout.line_classes import LineReading
-from kgtable.tables.layout.row_kinds import (
-    RowKind,
-    Totals,
-    find_totals,
-    kinds_of_rows,
-    label_of,
-    levels_of_rows,
-    rows_added,
-    summed_columns,
-)
-from kgtable.tables.layout.row_sums import LONGEST_SUM
 from kgtable.tables.model import Grid, Row
 
+_BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
@@ -40,7 +29,6 @@ class _Open:
     outer: bool = False
     members: int = 0
     deeper: bool = False
-    units: bool = False
 
 
 @dataclass(slots=True)
@@ -49,11 +37,11 @@ class Groups:
 
     heads: set[int] = field(default_factory=set)
     parents: dict[int, int] = field(default_factory=dict)
-    totals: Totals = field(default_factory=Totals)
+    totals: set[int] = field(default_factory=set)
 
 
 def find_groups(
-    grid: Grid, found: HeaderRows, body: Mapping[int, Row], label_column: int, profile: Profile, lines: LineReading
+    grid: Grid, header: Sequence[int], body: Mapping[int, Row], label_column: int, lines: LineReading
 ) -> Groups:
     """The groups among the body rows (footnotes left out), given by grid row in order.
 
@@ -62,66 +50,87 @@ def find_groups(
     one unit heads the rows that are in it. A group ends before the next heading of its level, at a
     blank row, and with its total.
     """
-    kinds = kinds_of_rows(grid, found, body, label_column, profile)
-    for index, kind in kinds.items():
-        if kind is RowKind.HEADING and lines.sure(index, "d"):
-            kinds[index] = RowKind.VALUES
-        elif kind is RowKind.VALUES and lines.sure(index, "g"):
-            kinds[index] = RowKind.HEADING
-    values = {index: row for index, row in body.items() if kinds[index] is RowKind.VALUES}
-    totals = find_totals(values, label_column, profile)
-    totals.rows |= {row for row in lines.rows("t") if row in values}
-    levels = levels_of_rows(grid, body, kinds, label_column)
-    _lower_parts_of_totals(values, levels, totals, label_column, profile, body, kinds)
+    headings = {row for row in lines.rows("gh") if row in body}
+    names = grid.head[header[-1]][1:] if header else ()
+    headings |= {
+        row for row, cells in body.items() if _is_one_text(cells, grid.width) or (any(names) and cells[1:] == names)
+    }
+    if any(filled(body[row]) == [label_column] for row in headings):  # so are those of the lines not looked at
+        headings |= {row for row in body if row not in lines.kinds and filled(body[row]) == [label_column]}
+    totals = {row for row in lines.rows("t") if row in body}
+    totals |= {row for row in lines.sums if row in body and is_named_total(cell_of(body[row], label_column) or "total")}
+    levels = _levels_of_rows(grid, body, label_column)
+    for row in totals:
+        members = lines.sums.get(row, ())
+        if members and members[0] > row and all(levels.get(member) == levels[row] for member in members):
+            levels.update((member, levels[row] + 0.5) for member in members)
     groups = Groups(totals=totals)
     indexes = list(body)
-    following = _following(indexes, kinds)
+    following = _following(indexes, levels)
     stack: list[_Open] = []
     for index in indexes:
-        kind = kinds[index]
-        if kind is RowKind.BLANK:
+        if index not in levels:
             if not (stack and stack[-1].heading and not stack[-1].members):
                 stack.clear()
-            continue
-        if kind is RowKind.UNITS:
-            _close_units(stack)
-            if stack:
-                _add(groups, stack[-1], index)
-            stack.append(_Open(index, stack[-1].level if stack else levels[index], True, units=True))
             continue
         label = label_of(body[index], label_column)
         level = levels[index]
         after = following[index]
-        if kind is RowKind.HEADING:
-            outer = after is not None and kinds[after] is RowKind.HEADING and levels[after] == level
+        if index in headings:
+            outer = after in headings and levels[after] == level
             _close_for_heading(stack, level, outer)
             if stack:
                 _add(groups, stack[-1], index)
             if len(stack) < DEEPEST:
                 stack.append(_Open(index, level, True, label, outer))
             continue
-        if index in totals.rows:
+        if index in totals:
             _close_deeper(stack, level)
-            _close_to_total(stack, index, label, totals)
+            _close_to_total(stack, label, lines.sums.get(index, ()), index)
         else:
             _close_for_values(stack, level)
         if stack:
             stack[-1].deeper = stack[-1].deeper or level > stack[-1].level
             _add(groups, stack[-1], index)
-        if index in totals.rows:
+        if index in totals:
             _close_innermost(stack, level)
         if after is not None and levels[after] > level and len(stack) < DEEPEST:
             stack.append(_Open(index, level, False, label))
     return groups
 
 
-def _following(indexes: Sequence[int], kinds: Mapping[int, RowKind]) -> dict[int, int | None]:
+def _is_one_text(row: Row, width: int) -> bool:
+    """Whether one text that is not a number stands in every cell: one that was merged over the whole width."""
+    return width > 2 and len(row) == width and len(set(row)) == 1 and any(map(str.isalpha, row[0]))
+
+
+def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:
+    """How far each row's label is set in: indents of the sheet, leading spaces, a dash or a bullet.
+
+    A row without a label stands where the row above it does.
+    """
+    levels: dict[int, float] = {}
+    before = 0.0
+    for index, row in body.items():
+        if not filled(row):
+            continue
+        text = cell_of(row, label_column)
+        if not blank(text):
+            before = 2 * grid.indents.get((index, label_column), 0) + (1 if _BULLET.match(text) else 0)
+            if text[0].isspace() and "\n" not in text:
+                wide = text.expandtabs(4)
+                before += len(wide) - len(wide.lstrip())
+        levels[index] = before
+    return levels
+
+
+def _following(indexes: Sequence[int], levels: Mapping[int, float]) -> dict[int, int | None]:
     """For each row the next one that is not blank."""
     following: dict[int, int | None] = {}
     after: int | None = None
     for index in reversed(indexes):
         following[index] = after
-        if kinds[index] is not RowKind.BLANK:
+        if index in levels:
             after = index
     return following
 
@@ -130,11 +139,6 @@ def _add(groups: Groups, head: _Open, row: int) -> None:
     head.members += 1
     groups.heads.add(head.row)
     groups.parents[row] = head.row
-
-
-def _close_units(stack: list[_Open]) -> None:
-    while stack and (stack[-1].units or not stack[-1].heading):
-        stack.pop()
 
 
 def _close_for_heading(stack: list[_Open], level: float, outer: bool) -> None:
@@ -165,11 +169,10 @@ def _close_deeper(stack: list[_Open], level: float) -> None:
         stack.pop()
 
 
-def _close_to_total(stack: list[_Open], index: int, label: str, totals: Totals) -> None:
+def _close_to_total(stack: list[_Open], label: str, members: Sequence[int], total: int) -> None:
     """Close the groups inside the one that a total is the total of."""
-    start = totals.first.get(index)
-    if start is not None:
-        while stack and stack[-1].row >= start and stack[-1].heading:
+    if members and members[0] < total:
+        while stack and stack[-1].row >= members[0] and stack[-1].heading:
             stack.pop()
         return
     words = _words(label)
@@ -181,34 +184,9 @@ def _close_to_total(stack: list[_Open], index: int, label: str, totals: Totals) 
 
 def _close_innermost(stack: list[_Open], level: float) -> None:
     """Close the group that ends with a total; one whose members are indented ends by itself."""
-    if stack and stack[-1].units and stack[-1].members > 1:
-        stack.pop()
     if stack and stack[-1].heading and stack[-1].level >= level and stack[-1].members > 1:
         stack.pop()
 
 
 def _words(label: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(label.casefold()) if word not in _EMPTY_WORDS)
-
-
-def _lower_parts_of_totals(
-    values: Mapping[int, Row],
-    levels: dict[int, float],
-    totals: Totals,
-    label_column: int,
-    profile: Profile,
-    body: Mapping[int, Row],
-    kinds: Mapping[int, RowKind],
-) -> None:
-    """Set in the rows that a total above them is the sum of, in place."""
-    indexes, columns = list(body), summed_columns(profile, label_column)
-    for position, index in enumerate(indexes):
-        if index not in values or index in totals.first or not is_named_total(label_of(body[index], label_column)):
-            continue
-        below: list[int] = []
-        for after in indexes[position + 1 : position + 1 + LONGEST_SUM]:
-            if kinds[after] is not RowKind.VALUES or levels[after] != levels[index] or after in totals.rows:
-                break
-            below.append(after)
-        for row in below[: rows_added(values[index], [values[row] for row in below], columns)]:
-            levels[row] += 0.5

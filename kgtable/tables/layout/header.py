@@ -5,31 +5,20 @@ A text that spans several columns belongs to each of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import (
     DEEPEST_HEADER,
     Look,
-    Profile,
     blank,
+    filled,
     is_money_or_scale,
     is_period,
-    is_unit,
     look,
-    names_something,
-    shape_votes,
-    year_with_unit,
 )
 from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.model import Area, Column, Grid, Row
-
-MOST_TITLE_ROWS = 20
-_SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
-FEWEST_NUMBERED = 6
-TOP_ROWS = MOST_TITLE_ROWS + DEEPEST_HEADER
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +35,23 @@ class HeaderRows:
     stated: tuple[int, ...] = ()
 
 
-def header_of_lines(grid: Grid, lines: LineReading, profile: Profile) -> HeaderRows | None:
-    """The header rows by the classes of the lines; None where no line is of a body, or the header is of answers."""
+def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
+    """The header rows: those that a file marks as such (`<th>`, a corner merged over rows), else by their classes."""
     rows = grid.head
-    start = next(iter(lines.rows("gdt")), None)
-    if start is None:
-        return None
+    start = next(iter(lines.rows("gdt")), len(rows))
     header = [row for row in lines.rows("h") if row < start]
-    if len(header) == 1 and _repeats(rows[header[0]], rows[start:], profile):
-        return None
+    start = header[-1] + 1 if header and start == len(rows) else start
+    if grid.header_cells:
+        first = next((row for row in range(len(rows)) if row not in lines.rows("m") and filled(rows[row])), 0)
+        start = _end_of_marked(grid, first)
+        header = list(range(first, start))
+    elif header:
+        corner = max((a.bottom for a in grid.merged if a.top == header[0] and a.left == 0), default=0)
+        if start <= corner < header[0] + DEEPEST_HEADER:
+            header += [row for row in range(start, corner + 1) if filled(rows[row])]
+            start = corner + 1
+    while len(header) > 1 and not grid.header_cells and _is_of_amounts(rows[header[-1]]):
+        start = header.pop()
     stated = _stated_unit(rows, header[0], header[-1] + 1) if header else ()
     if stated:
         start = header.pop()
@@ -65,28 +62,21 @@ def header_of_lines(grid: Grid, lines: LineReading, profile: Profile) -> HeaderR
     return HeaderRows(titles, tuple(header), units, start, stated)
 
 
-def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:
-    """The header rows of a grid whose first rows are `rows`.
+def _is_of_amounts(row: Row) -> bool:
+    """Whether a row has a name over the labels and plain numbers beside it, as a row of data has."""
+    columns = filled(row)
+    return len(columns) > 1 and look(row[0]) is Look.TEXT and all(look(row[c]) is Look.NUMBER for c in columns[1:])
 
-    What a file says itself (`<th>` cells, merged areas) goes before what the looks of the cells say.
-    """
-    titles = _count_titles(grid, rows)
-    titles_above = tuple(range(titles))
-    if titles >= len(rows) or not filled(rows[titles]):
-        return HeaderRows(titles_above, (), frozenset(), titles)
-    marked = _marked_header(grid, rows, titles)
-    if marked <= titles and not _starts_with_header(rows, titles, profile):
-        return HeaderRows(titles_above, (), frozenset(), titles)
-    end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
-    stated = _stated_unit(rows, titles, end)
-    end -= len(stated)
-    if not stated:
-        end += _blank_lines(rows[end:])
-    header = tuple(range(titles, end))
-    units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, titles))
-    if len(units) == len(header):
-        units = frozenset()
-    return HeaderRows(titles_above, header, units, end, stated)
+
+def _end_of_marked(grid: Grid, first: int) -> int:
+    """The row after those at the top of which all cells are marked as header cells."""
+    end = first
+    while end < min(len(grid.head), first + DEEPEST_HEADER):
+        columns = filled(grid.head[end])
+        if not columns or (end > first and columns == [0]) or any((end, c) not in grid.header_cells for c in columns):
+            break
+        end += 1
+    return end
 
 
 def _stated_unit(rows: Sequence[Row], first: int, end: int) -> tuple[int, ...]:
@@ -95,16 +85,6 @@ def _stated_unit(rows: Sequence[Row], first: int, end: int) -> tuple[int, ...]:
     if last <= first or filled(rows[last]) != [0] or not is_money_or_scale(rows[last][0]):
         return ()
     return (last,) if any(columns != [0] for columns in map(filled, rows[first:last])) else ()
-
-
-def _blank_lines(rows: Sequence[Row]) -> int:
-    """How many blank lines set the header off from the body: they are of the header's merged cells."""
-    return next((count for count, row in enumerate(rows) if filled(row)), 0)
-
-
-def filled(row: Row) -> list[int]:
-    """The columns of a row that are not blank."""
-    return [column for column, text in enumerate(row) if text and not text.isspace()]
 
 
 def is_unit_row(row: Row) -> bool:
@@ -121,195 +101,6 @@ def _has_units_below(rows: Sequence[Row], index: int, first: int) -> bool:
     """Whether a lower header row has a name over the labels and sure units over all columns else."""
     columns = [column for column in filled(rows[index]) if column]
     return index > first and bool(columns) and all(is_money_or_scale(rows[index][column]) for column in columns)
-
-
-def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
-    """How many rows at the top are blank or hold one text that stands above the whole table."""
-    block = _metadata_block(rows)
-    if block:
-        return block
-    first = _preamble(rows, grid.width)
-    wide = {(area.top, area.left) for area in grid.merged if area.right - area.left + 1 >= grid.width}
-    for index, row in enumerate(rows[first:MOST_TITLE_ROWS], first):
-        columns = filled(row)
-        if not columns or (index, columns[0]) in wide:
-            continue
-        alone = columns == [0] and grid.width > 1
-        if not alone or (index, 0) in grid.header_cells:
-            return index
-        beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
-        is_heading = is_unit(row[0]) or (is_period(row[0]) and not names_something(row[0]))
-        if is_heading and beneath and beneath != [0]:
-            return index
-    return first
-
-
-def _metadata_block(rows: Sequence[Row]) -> int:
-    """The length of a block of narrow rows at the top that a blank row sets off from a wider table."""
-    sizes = [len(filled(row)) for row in rows]
-    for index in range(1, min(len(rows) - 1, MOST_TITLE_ROWS)):
-        if sizes[index] == 0 and sizes[index + 1] > 0:
-            table = max(sizes[index + 1 :])
-            if table > 2 and max(sizes[:index]) * 2 < table and sizes[index + 1] * 2 >= table:
-                return index + 1
-    return 0
-
-
-NARROW = 2
-"""Cells that a title, a link, a number of the table or a pair of name and value take up."""
-
-
-def _preamble(rows: Sequence[Row], width: int) -> int:
-    """The rows above a wide table that hold few cells each and end with a blank row or a unit of its own.
-
-    A header's upper row that names few columns stands right above the next one instead.
-    """
-    if width <= 2 * NARROW:
-        return 0
-    end = 0
-    for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
-        columns = filled(row)
-        if len(columns) > NARROW:
-            break
-        if not columns or (len(columns) == 1 and columns != [0] and is_money_or_scale(row[columns[0]])):
-            end = index + 1
-    return end if end and filled(rows[0]) else 0
-
-
-def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
-    """The row after the header as marked by `<th>` cells and merged areas; `first` if there are none."""
-    end = first
-    if grid.header_cells:
-        while end < min(len(rows), first + DEEPEST_HEADER):
-            columns = filled(rows[end])
-            if not columns or not all((end, column) in grid.header_cells for column in columns):
-                break
-            if end > first and columns == [0]:
-                break
-            end += 1
-    for area in grid.merged:
-        if area.top == first and area.bottom > first and area.bottom - first < DEEPEST_HEADER:
-            end = max(end, area.bottom + 1)
-    return min(end, len(rows))
-
-
-def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bool:
-    """Whether the first row is a header: tables have one unless their first row looks like the others."""
-    row = rows[first]
-    votes = (profile.votes(row), shape_votes(row, rows[first + 1 :], profile))
-    header, body = (sum(vote) for vote in zip(*votes, strict=True))
-    if header >= body:
-        return bool(header) or not _repeats(row, rows[first + 1 :], profile)
-    if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):
-        return True
-    if header and _is_numbering(row):
-        return True
-    if _has_years_with_units(row, rows[first + 1 :], profile):
-        return True
-    series = _longest_series(row)
-    if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
-        return header + series >= body - series
-    return False
-
-
-FEWEST_REPEATED = 4
-"""Rows for each different text of a column from which its texts are answers or codes."""
-
-
-def _repeats(row: Row, below: Sequence[Row], profile: Profile) -> bool:
-    """Whether all texts of a row are among the few that their columns hold again and again: NO above YES and NO."""
-    columns = [column for column in filled(row) if column not in profile.numeric]
-    for column in columns:
-        texts = [line[column].strip() for line in below if column < len(line) and not blank(line[column])]
-        if row[column].strip() not in texts or len(set(texts)) * FEWEST_REPEATED > len(texts):
-            return False
-    return bool(columns)
-
-
-def _has_years_with_units(row: Row, below: Sequence[Row], profile: Profile) -> bool:
-    """Whether all cells above numbers are years with a unit ("2024 EUR"), of which the rows below have few."""
-    columns = [column for column in filled(row) if column in profile.numeric and column]
-    if not columns or not all(look(row[column]) is Look.YEAR or year_with_unit(row[column]) for column in columns):
-        return False
-    texts = [line[column] for line in below for column in columns if column < len(line) and not blank(line[column])]
-    return sum(year_with_unit(text) is not None for text in texts) * 2 < len(texts)
-
-
-def _is_numbering(row: Row) -> bool:
-    """Whether the whole numbers of a row are those of columns numbered through, in whatever order."""
-    numbers = [int(text) for cell in row if (text := cell.strip()).isascii() and text.isdigit() and len(text) < 4]
-    if len(numbers) < FEWEST_NUMBERED or len(set(numbers)) < len(numbers):
-        return False
-    return max(numbers) - min(numbers) < 1.5 * len(numbers)
-
-
-def _longest_series(row: Row) -> int:
-    """How many cells side by side go on in equal steps, as years and running numbers in a header do.
-
-    Three are a series, five where the steps are not equal but all go one way; else the answer is 0.
-    """
-    best = 0
-    numbers = [_whole_number(text) for text in row]
-    for start, number in enumerate(numbers):
-        if number is None or (start and numbers[start - 1] is not None):
-            continue
-        run = [number]
-        for after in numbers[start + 1 :]:
-            if after is None:
-                break
-            run.append(after)
-        steps = [after - before for before, after in pairwise(run)]
-        equal = len(set(steps)) == 1 and 0 < abs(steps[0]) <= 10
-        one_way = bool(steps) and (min(steps) > 0 or max(steps) < 0)
-        if (equal and len(run) > 2) or (one_way and len(run) > 4):
-            best = max(best, len(run))
-    return best
-
-
-def _whole_number(text: str) -> float | None:
-    """The number a cell starts with, after a currency sign perhaps."""
-    match = _SERIES_CELL.fullmatch(text.strip())
-    return float(match[1]) if match else None
-
-
-def _end_of_header(rows: Sequence[Row], first: int, end: int, profile: Profile, width: int) -> int:
-    """The row after the last header row, at least `end`."""
-    while end < min(len(rows), first + DEEPEST_HEADER) and _continues_header(rows, first, end, profile, width):
-        end += 1
-    return end
-
-
-def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Profile, width: int) -> bool:
-    """Whether a row below the first header row is one more of them."""
-    row = rows[index]
-    columns = filled(row)
-    if not columns or _repeats(row, rows[index + 1 :], profile):
-        return False
-    header, body = profile.votes(("", *row[1:]))
-    if is_unit_row(row):
-        return body == 0
-    complete = _complete(rows[first:index], width)
-    if columns == [0] or (len(columns) == 1 and complete and not row[columns[0]].lstrip().startswith("(")):
-        return False
-    if body or not header:
-        return False
-    if index + 1 < len(rows) and len(filled(rows[index + 1])) > 1 and is_unit_row(rows[index + 1]):
-        return True
-    open_corner = all(blank(above[0]) for above in rows[first:index] if above)
-    if blank(row[0]) or look(row[0]) is Look.UNIT:
-        only_above_numbers = all(column in profile.numeric for column in columns if column)
-        return not complete or (only_above_numbers and header * 2 >= len(profile.numeric))
-    if complete and all(look(row[column]) is Look.YEAR for column in columns if column):
-        return False
-    return not complete or open_corner
-
-
-def _complete(above: Sequence[Row], width: int) -> bool:
-    """Whether the last header row that is not of units names every column right of the first."""
-    for row in reversed(above):
-        if not is_unit_row(row):
-            return len(row) >= width and not any(blank(text) for text in row[1:width])
-    return False
 
 
 WIDEST_CENTRED = 300

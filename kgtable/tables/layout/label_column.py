@@ -9,8 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
-from kgtable.tables.layout.cell_roles import Look, blank, look
-from kgtable.tables.layout.row_kinds import cell_of
+from kgtable.tables.layout.cell_roles import Look, blank, cell_of, look
 from kgtable.tables.model import Area, Column, Grid, Position, Row, Structure
 
 SAMPLE_ROWS = 300

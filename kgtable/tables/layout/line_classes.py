@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.tables.layout.line_features import describe_lines
-from kgtable.tables.model import Grid
+from kgtable.tables.model import Grid, Position, Row
 
 CLASSES: Final = "mhgdtn"
 """Metadata above a table, header, group heading, data, total or another derived row, note."""
@@ -23,11 +23,7 @@ MODEL: Final = Path(__file__).with_name("line_trees.npz")
 MOVES_WEIGHT: Final = 0.5
 """Weight of the usual sequence of classes against the trees."""
 
-SURE: Final = 0.9
-"""Lines of which the trees are less sure are left to the rules."""
-FEWEST_LINES: Final = 12
-"""A table of fewer lines tells the trees little of groups and totals."""
-MOST_ABOVE, MOST_BELOW = 1_000, 500
+MOST_ABOVE, MOST_BELOW = 4_000, 1_000
 """Lines that are looked at from the top and from the end of a long table."""
 
 _Scores: TypeAlias = npt.NDArray[np.float64]
@@ -37,15 +33,14 @@ _Scores: TypeAlias = npt.NDArray[np.float64]
 class LineTrees:
     """Boosted trees, all in one table of nodes, and how often a zone follows another.
 
-    A node of a tree goes to `left` where its feature is at most `threshold`, else to the node behind; a leaf goes to
-    itself and has a `value`. `moves` are logarithms by gap (none, blank lines), zone
+    A node of a tree goes to the first of its two `children` where its feature is at most `threshold`, else to the
+    second; a leaf goes to itself and has a `value`. `moves` are logarithms by gap (none, blank lines), zone
     before (the first is the start) and zone.
     """
 
     feature: npt.NDArray[np.int64]
     threshold: npt.NDArray[np.float32]
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int64]
     value: npt.NDArray[np.float64]
     roots: npt.NDArray[np.int64]
     start: _Scores
@@ -54,11 +49,12 @@ class LineTrees:
 
     def probabilities(self, values: npt.NDArray[np.float32]) -> _Scores:
         """The probability of each class for each line."""
+        flat, base = values.ravel(), (np.arange(len(values)) * values.shape[1])[:, None]
         at = np.broadcast_to(self.roots, (len(values), len(self.roots)))
-        lines = np.arange(len(values))[:, None]
         for _ in range(self.depth):
-            at = np.where(values[lines, self.feature[at]] <= self.threshold[at], self.left[at], self.right[at])
-        raw = self.start + self.value[at].reshape(len(values), -1, len(CLASSES)).sum(axis=1)
+            below = flat.take(base + self.feature.take(at)) > self.threshold.take(at)
+            at = self.children.take(2 * at + below)
+        raw = self.start + self.value.take(at).reshape(len(values), -1, len(CLASSES)).sum(axis=1)
         raw = np.exp(raw - raw.max(axis=1, keepdims=True))
         return np.asarray(raw / raw.sum(axis=1, keepdims=True))
 
@@ -75,8 +71,7 @@ def load_trees(path: Path | None = None) -> LineTrees:
         return LineTrees(
             feature,
             threshold,
-            np.where(leaf, own, own + 1),
-            np.where(leaf, own, roots[tree] + left),
+            np.column_stack([np.where(leaf, own, own + 1), np.where(leaf, own, roots[tree] + left)]).ravel(),
             np.where(leaf, held["value"].astype(np.float64), 0.0),
             roots,
             held["start"].astype(np.float64),
@@ -116,10 +111,8 @@ class LineReading:
 
     kinds: Mapping[int, str]
     confidence: Mapping[int, float]
-
-    def sure(self, row: int, kinds: str) -> bool:
-        """Whether a line is surely of one of some classes."""
-        return self.kinds.get(row, "-") in kinds and self.confidence[row] >= SURE
+    sums: Mapping[int, tuple[int, ...]]
+    """The rows above or below each row that it adds up."""
 
     def rows(self, kinds: str) -> list[int]:
         """The rows of some classes, in order."""
@@ -128,17 +121,23 @@ class LineReading:
 
 def read_lines(grid: Grid) -> LineReading:
     """What each line of a grid is; of a long one, the lines at its top and its end."""
-    head = grid.head
+    return _read(grid.head, grid.width, frozenset(grid.indents.items()))
+
+
+@lru_cache(maxsize=4)
+def _read(head: tuple[Row, ...], width: int, indents: frozenset[tuple[Position, int]]) -> LineReading:
     rows, left = head, 0
     if len(head) > MOST_ABOVE + MOST_BELOW:
         left = len(head) - MOST_ABOVE - MOST_BELOW
         rows = head[:MOST_ABOVE] + head[-MOST_BELOW:]
-    lines = describe_lines(rows, grid.width, grid.indents)
+    lines = describe_lines(rows, width, dict(indents))
     if not len(lines.rows):
-        return LineReading({}, {})
+        return LineReading({}, {}, {})
     trees = load_trees()
     scores = trees.probabilities(lines.values)
     kinds = decode(scores, lines.rows, trees.moves)
-    places = [row if row < MOST_ABOVE else row + left for row in lines.rows.tolist()]
+    places = [*range(MOST_ABOVE), *range(MOST_ABOVE + left, len(head))] if left else range(len(head))
+    held = [places[row] for row in lines.rows.tolist()]
     sure = [float(score[CLASSES.index(kind)]) for score, kind in zip(scores, kinds, strict=True)]
-    return LineReading(dict(zip(places, kinds, strict=True)), dict(zip(places, sure, strict=True)))
+    sums = {places[row]: tuple(places[member] for member in members) for row, members in lines.sums.items()}
+    return LineReading(dict(zip(held, kinds, strict=True)), dict(zip(held, sure, strict=True)), sums)

@@ -30,7 +30,7 @@ UNKNOWN: Final = -9.0
 _MONTH = r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[^\W\d_]{0,7}\.?"
 _CELL = re.compile(
     rf"""
-    (?P<year>\(?(?:1[6-9]|20)\d\d(?:\.0)?\)?\s*(?:\(?[a-z0-9]\)|\[\w\]|\\\d|[*†‡¹²³rpe])?)
+    (?P<year>\(?(?:1[6-9]|20)\d\d(?:\.0)?\)?\s*(?:\(?[a-z0-9]\)|\[\w\]|\\\d|[*†‡¹²³rpe%])?)
     |(?P<missing>[-–—−.…:*x/\\ ]{{1,4}}|\(?(?:n\.?\s?[ad]\.?|n/a|[xzsbdnuf]|np|nan|null|none)\)?|\#[a-z/0!?]+)
     |(?P<number>[-+−–(<>~≈]{{0,2}}\s?(?:[$€£¥]|[a-z]{{0,3}}\$|eur|usd|gbp)?\s?[-−(]?
         (?P<whole>\d{{1,3}}(?:[ ,.'’\u00a0\u202f]\d{{3}})+|\d+)?(?P<part>[.,]\d+)?(?:e[-+]?\d+)?
@@ -67,6 +67,8 @@ class LineTable:
     values: npt.NDArray[np.float32]
     """Features by line; `names` has the columns."""
     names: tuple[str, ...]
+    sums: Mapping[int, tuple[int, ...]]
+    """The lines above or below each that it adds up, all by grid row."""
 
 
 class _Cells:
@@ -105,6 +107,11 @@ class _Cells:
         ordered = np.sort(self.ids, axis=1)
         self.texts_held = (np.diff(ordered, axis=1, prepend=0) > 0).sum(axis=1)
         """How many different texts a line has: one that is merged over columns may be in each of them."""
+
+
+def kind_of(text: str) -> int:
+    """The kind of a text that is not blank, one of the constants of this module."""
+    return int(_describe(text)[0])
 
 
 def _describe(text: str) -> tuple[int, float, int, int, int]:
@@ -153,7 +160,7 @@ def describe_lines(rows: Sequence[Row], width: int, indents: Mapping[tuple[int, 
     """
     cells = _Cells(rows, width)
     if not len(cells.places):
-        return LineTable(cells.places, np.zeros((0, 0), dtype=np.float32), ())
+        return LineTable(cells.places, np.zeros((0, 0), dtype=np.float32), (), {})
     found: dict[str, _Floats] = {}
     count = cells.filled.sum(axis=1)
     first = cells.filled.argmax(axis=1)
@@ -165,7 +172,7 @@ def describe_lines(rows: Sequence[Row], width: int, indents: Mapping[tuple[int, 
     _place(cells, len(rows), found)
     _texts(cells, rows, count, first, indents or {}, found)
     _repeats(cells, count, found)
-    _arithmetic(cells, count, found)
+    sums = _arithmetic(cells, count, found)
     names = list(found)
     base = np.column_stack([found[name] for name in names])
     near = [at for at, name in enumerate(names) if name in _NEAR]
@@ -178,7 +185,7 @@ def describe_lines(rows: Sequence[Row], width: int, indents: Mapping[tuple[int, 
                 moved[:-step] = base[step:, near]
         base = np.column_stack([base, moved])
         names += [f"{names[at]}{step:+d}" for at in near]
-    return LineTable(cells.places, np.nan_to_num(base, nan=UNKNOWN).astype(np.float32), tuple(names))
+    return LineTable(cells.places, np.nan_to_num(base, nan=UNKNOWN).astype(np.float32), tuple(names), sums)
 
 
 _THEMES = """
@@ -350,7 +357,9 @@ def _repeats(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> None:
     found["again_above"] = above * found["again"]
 
 
-def _arithmetic(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> None:
+def _arithmetic(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> dict[int, tuple[int, ...]]:
+    sums: dict[int, tuple[int, ...]] = {}
+    places = cells.places.tolist()
     amounts = np.isin(cells.kind, (NUMBER, DECIMAL))
     held, whole = amounts.sum(axis=0), cells.filled.sum(axis=0)
     columns = np.flatnonzero((held >= 3) & (held >= 0.5 * whole))
@@ -358,10 +367,15 @@ def _arithmetic(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> None:
     matched = np.zeros(len(count), dtype=bool)
     for name, step in (("above", 1), ("below", -1)):
         runs: Runs = find_runs(number[::step, columns], cells.decimals[::step, columns])
+        order = places[::step]
+        for at, run in runs.members.items():
+            sums.setdefault(order[at], tuple(sorted(order[member] for member in run)))
+        members = np.zeros(len(count))
+        members[list(runs.members)] = [len(run) for run in runs.members.values()]
         found[name] = runs.columns[::step].astype(np.float64)
         found[f"{name}_share"] = runs.share[::step]
         found[f"{name}_figures"] = runs.figures[::step].astype(np.float64)
-        found[f"{name}_members"] = np.log1p(runs.members[::step])
+        found[f"{name}_members"] = np.log1p(members[::step])
         matched |= found[name] > 0
     found["matches"] = np.full(len(count), matched.mean())
     known = ~np.isnan(cells.number)
@@ -377,7 +391,7 @@ def _arithmetic(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> None:
     )
     if not len(columns):
         found["larger"] = found["largest"] = np.full(len(count), np.nan)
-        return
+        return sums
     size = np.log10(np.abs(number[:, columns]) + 1.0)
     given = ~np.isnan(size)
     middle = np.nanmedian(size, axis=0)
@@ -385,3 +399,4 @@ def _arithmetic(cells: _Cells, count: _Ints, found: dict[str, _Floats]) -> None:
     held_in = given.sum(axis=1)
     found["larger"] = np.where(held_in > 0, _share(np.where(given, size - middle, 0.0).sum(axis=1), held_in), np.nan)
     found["largest"] = _share((given & (size >= peak)).sum(axis=1), held_in)
+    return sums

@@ -1,18 +1,16 @@
-"""Footnote rows at the end of a table, and the marks that point to them."""
+"""Notes beside a table, headers that come again, and the marks that point to notes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kgtable.tables.layout.cell_roles import Look, blank, look
-from kgtable.tables.layout.header import filled
+from kgtable.tables.layout.cell_roles import Look, blank, filled, look
 from kgtable.tables.model import Grid, Row
 
 LONGEST_LABEL = 300
 LONGEST_NOTE = 4_000
 SENTENCE = 80
-SHORT_SENTENCE = 24
 
 _SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈᵉᶠ"
 _SYMBOL = r"\*{1,4}|[†‡§¶]{1,3}|\#"
@@ -31,8 +29,6 @@ _NOTE_WORD = re.compile(
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(r"\s*(?P<sign>[^\W\d_]{1,2}|[:.*†‡#–—-]{1,3})\s*=\s*(?P<meaning>\S.*)", re.DOTALL)
-_RAISED_START = re.compile(rf"\s*(?:{_RAISED}|{_SQUARE})\s*[^\W\d_].*", re.DOTALL)
-_FURTHER_WORDS = re.compile(r"\s\S+\s\S+\s\S")
 _OF_WHICH = re.compile(
     r"\W*(?:of which|of that|thereof|hereof|included above|davon|darunter|dont|di cui|waarvan|de los cuales|heraf)\b",
     re.IGNORECASE,
@@ -44,84 +40,6 @@ _CLOSING_WORD = re.compile(
     re.IGNORECASE,
 )
 """What a text at the end of a table begins with that says where the table is from."""
-
-
-def _is_sentence(text: str) -> bool:
-    """Whether a text of four words or more ends with one full stop; in time linear in its length."""
-    ended = text[:1].isalnum() and text.endswith(".") and not text.endswith("..")
-    return ended and _FURTHER_WORDS.search(text, 1, len(text) - 2) is not None
-
-
-def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
-    """The rows that hold a note or a source instead of data, of a table `width` columns wide.
-
-    At the end of a table these are rows of one text that reads as a note, and whatever stands alone
-    below a last blank row; further up only what cannot be a label: a source, a marked note, a sentence.
-    """
-    found: set[int] = set()
-    if width < 2:
-        return frozenset()
-    single = {index: text for index, row in body.items() if (text := _only_text(row)) is not None}
-    single |= _cut_lines(body, single)
-    if not single:
-        return frozenset()
-    indexes = [index for index, row in body.items() if filled(row)]
-    below_blank = _below_last_blank(body, single)
-    for index in reversed(indexes[1:]):
-        text = single.get(index)
-        if text is None or not (_is_note(text) or index in below_blank or _explains(text, body, single, bool(found))):
-            break
-        found.add(index)
-    for index, text in single.items():
-        if index not in found and _is_surely_note(text):
-            found.add(index)
-    return frozenset(found) if len(found) < len(indexes) else frozenset()
-
-
-def _cut_lines(body: Mapping[int, Row], single: Mapping[int, str]) -> dict[int, str]:
-    """The last rows that are lines of prose, cut where they have the file's delimiter.
-
-    All cells behind their first begin with a space, which those of the rows above do not.
-    """
-    found: dict[int, str] = {}
-    for index in reversed(tuple(body)):
-        if index in single:
-            continue
-        if any(map(str.strip, body[index])):
-            if not _is_cut(body[index]):
-                break
-            found[index] = ",".join(cell for cell in body[index] if cell).strip()
-    if not found or any(cell[:1] == " " for index in body if index < min(found) for cell in body[index][1:]):
-        return {}
-    return found
-
-
-def _is_cut(row: Row) -> bool:
-    cells = [cell for cell in row if not blank(cell)]
-    return (
-        len(cells) > 1
-        and list(row[: len(cells)]) == cells
-        and look(cells[0]) in {Look.TEXT, Look.UNIT}
-        and " " in cells[0].strip()
-        and all(cell[:1] == " " and cell[1:2].strip() for cell in cells[1:])
-    )
-
-
-def _explains(text: str, body: Mapping[int, Row], single: Mapping[int, str], among_notes: bool) -> bool:
-    """Whether a text that begins with a plain mark, "a) onshore", explains one of a cell, or stands above notes."""
-    match = _NOTE_START.match(text)
-    if match is None or not match["plain"]:
-        return False
-    if among_notes and not match["plain"][-1:].isalnum():
-        return True
-    wanted = _plain(match["mark"])
-    return any(
-        _plain(mark[0]) == wanted
-        for index, row in body.items()
-        if index not in single
-        for cell in row
-        for mark in _MARK.finditer(cell[-LONGEST_LABEL:].strip())
-    )
 
 
 def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int, Row]) -> frozenset[int]:
@@ -184,44 +102,6 @@ def _is_blank_at(row: Row, column: int) -> bool:
 
 def _is_wordy(text: str) -> bool:
     return len(text.split()) > 2 and look(text) is Look.TEXT
-
-
-def _only_text(row: Row) -> str | None:
-    """The text of a row that holds one alone, once or in all its cells."""
-    found = ""
-    count = 0
-    for cell in row:
-        text = cell.strip() if cell else ""
-        if text and found and text != found:
-            return None
-        found = found or text
-        count += bool(text)
-    return found if count == 1 or (count and count == len(row)) else None
-
-
-def _below_last_blank(body: Mapping[int, Row], single: Mapping[int, str]) -> frozenset[int]:
-    """The rows of one text each below the last blank row, if there are no others and they are no label."""
-    rows = list(body)
-    while rows and not filled(body[rows[-1]]):
-        rows.pop()
-    last: list[int] = []
-    for index in reversed(rows):
-        if not filled(body[index]):
-            others = [i for i in body if i < index and filled(body[i])]
-            labels = sum(i in single for i in others)
-            wordy = all(len(single[i].split()) > 2 for i in last)
-            return frozenset(last) if last and wordy and labels * 4 <= len(others) else frozenset()
-        if index not in single:
-            return frozenset()
-        last.append(index)
-    return frozenset()
-
-
-def _is_surely_note(text: str) -> bool:
-    """Whether a text alone in its row is no label wherever it stands."""
-    if _NOTE_WORD.match(text) or _RAISED_START.fullmatch(text):
-        return True
-    return len(text) > SHORT_SENTENCE and _is_sentence(text.strip())
 
 
 def definitions(texts: Iterable[str]) -> dict[str, str]:

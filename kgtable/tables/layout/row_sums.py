@@ -2,36 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.values.decimals import scaled
-
 LONGEST_SUM: Final = 80
 """Members of a total at most."""
-
+DEEPEST_SUM: Final = 3
+"""Sums of sums of sums."""
 MOST_COLUMNS: Final = 12
 """Columns whose numbers are added up."""
+MOST_AGREE: Final = 0.7
+"""Share of the columns of a line in which its members add up."""
+_LINES_AT_ONCE: Final = 512
 
 ENOUGH_FIGURES: Final = 8
 """Significant figures of a sum, over all columns, from which it is not one by chance."""
-
 FEW_FIGURES: Final = 4
 """The same for a sum of all other rows, and for sums that leave no row over."""
-
-CALLED_FIGURES: Final = 5
-"""The same for rows that are called sums; small counts agree by chance."""
-
 FEWEST_FIGURES: Final = 3
-"""The same for one of every row that is open."""
+"""The same for a row that is called the total of rows that tell its whole again."""
 
-Amounts: TypeAlias = Sequence[Decimal | int | None]
-"""What a row has in each column; None where that is not a number."""
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """For each line the run right above it that it adds up: in how many columns, their share, digits, and members."""
+
+    columns: npt.NDArray[np.int64]
+    share: npt.NDArray[np.float64]
+    figures: npt.NDArray[np.int64]
+    members: Mapping[int, tuple[int, ...]]
+
+
+def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) -> Runs:
+    """The lines that add up the lines right above them, without those that other lines added up before.
+
+    Args:
+        values: lines by columns, not a number where there is none.
+        decimals: the digits behind the point of each; sums may be rounded there.
+
+    >>> tens = np.array([[1000.0], [2000.0], [3000.0], [4000.0], [500.0], [4500.0], [7500.0]])
+    >>> dict(find_runs(tens, np.zeros(tens.shape, dtype=int)).members)
+    {2: (0, 1), 5: (3, 4), 6: (2, 5)}
+    """
+    count = len(values)
+    columns, share, digits = np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count, dtype=np.int64)
+    members: dict[int, tuple[int, ...]] = {}
+    told = np.nan_to_num(values)
+    lines = np.flatnonzero(told.any(axis=1))
+    for _ in range(DEEPEST_SUM):
+        if len(lines) < 3:
+            break
+        own = told[lines]
+        given = own != 0
+        slack = np.where(decimals[lines] > 0, 0.6 * 10.0 ** -decimals[lines], 0.01)
+        wanted = given.sum(axis=1)
+        running, full = (
+            np.concatenate([np.zeros((1, own.shape[1])), part.cumsum(axis=0)]) for part in (own, given * 1.0)
+        )
+        lengths = np.arange(2, min(LONGEST_SUM, len(lines) - 1) + 1)
+        kept = np.ones(len(lines), dtype=bool)
+        for start in range(2, len(lines), _LINES_AT_ONCE):
+            at = np.arange(start, min(start + _LINES_AT_ONCE, len(lines)))
+            begins = at[:, None] - lengths
+            above = np.maximum(begins, 0)
+            off = np.abs((running[at] - own[at])[:, None] - running[above]) <= slack[at][:, None]
+            good = off & given[at][:, None]
+            agree = np.where(begins >= 0, good.sum(axis=2), 0)
+            several = (good & (full[at][:, None] - full[above] > 1)).any(axis=2)
+            hits = several & (agree >= MOST_AGREE * wanted[at][:, None])
+            for place in np.flatnonzero(hits.any(axis=1)).tolist():
+                length = int(hits[place].argmax())
+                end, first = int(at[place]), int(begins[place, length])
+                line = int(lines[end])
+                kept[first:end] = False
+                if line not in members:
+                    members[line] = tuple(lines[first:end].tolist())
+                    columns[line] = agree[place, length]
+                    share[line] = agree[place, length] / wanted[end]
+                    sizes = np.log10(np.abs(own[end]) * 10.0 ** decimals[line] + 1.0)
+                    digits[line] = np.ceil(sizes[good[place, length]].sum())
+        if kept.all():
+            break
+        lines = lines[kept]
+    return Runs(columns, share, digits, members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,244 +121,117 @@ def find_sums(
     {0: (1, 2), 3: (4, 5)}
     """
     found: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(called), ())
-    matrix = _integers(amounts)
-    if matrix is None or len(rows) < 3:
+    width = min(len(amounts[0]), MOST_COLUMNS) if amounts else 0
+    if not width or len(rows) < 3:
         return Sums(found)
-    places = {row: at for at, row in enumerate(rows)}
-    order, told = list(range(len(rows))), matrix.tolist()
-    forward, loose = nest(order, told.__getitem__)
-    apart = _runs_apart([at for at in order if at not in forward], matrix)
-    if apart:
-        found.update((rows[at], tuple(rows[m] for m in members)) for at, members in apart.items())
-        order = [at for at in order if at not in apart]
-        forward, loose = nest(order, told.__getitem__)
-    backward, left = nest(order[::-1], told.__getitem__)
-    nested, rest = nest(sorted(left), told.__getitem__)
-    backward = {**backward, **{at: members for at, members in nested.items() if at not in backward}}
-    inverted = {row for row in called if rows and places[row] in forward}
-    for sums, open_rows in ((forward, loose), (backward, rest)):
+    matrix, decimals = matrix_of([line[:width] for line in amounts])
+    told, last = np.nan_to_num(matrix), len(rows) - 1
+    apart = _runs_apart(told, find_runs(matrix, decimals).members)
+    found |= {rows[at]: tuple(rows[member] for member in run) for at, run in apart.items()}
+    matrix[list(apart)] = np.nan
+    every = list(range(len(rows)))
+    forward, backward = _sums_of(every, matrix, decimals), _sums_of(every[::-1], matrix, decimals)
+    backward = _sums_of(_left(every, backward), matrix, decimals) | backward
+    inverted = any(at in forward for at, row in enumerate(rows) if row in called)
+    largest = (told >= told.max(axis=0)).all(axis=1) & told.any(axis=1)
+    for sums in (forward, backward):
+        open_rows = _left(every, sums)
         covers = bool(sums) and set(open_rows) <= set(sums)
-        digits = {at: figures(told[at]) for at in sums}
-        for at, members in sums.items():
-            row = rows[at]
-            complete = len(members) == len(rows) - 1 or (len(open_rows) == 1 and at in open_rows)
-            several = np.count_nonzero(matrix[at]) > 1
-            mixed = bool((matrix[members] < 0).any(axis=0).any() and (matrix[members] > 0).any(axis=0).any())
-            sure = (
-                row in called
-                or row in hinted
-                or (
-                    not mixed  # what others are taken off from is a result, not a total
-                    and (
-                        digits[at] >= ENOUGH_FIGURES
-                        or (covers and (sum(digits.values()) >= FEW_FIGURES and (len(sums) > 1 or several)))
-                        or (complete and digits[at] >= FEW_FIGURES and len(members) > 2)
-                        or (row in whole and bool((matrix[at] >= matrix.max(axis=0)).all()))
-                    )
+        figures = sum(each for _, each, _ in sums.values())
+        for at, (members, digits, complete) in sums.items():
+            row, parts = rows[at], told[list(members)]
+            alone = len(members) == last or open_rows == [at]
+            several = np.count_nonzero(told[at]) > 1
+            mixed = bool(((parts < 0).any(axis=0) & (parts > 0).any(axis=0)).any())
+            sure = row in called or row in hinted
+            if complete and not mixed:  # what others are taken off from is a result, not a total
+                sure = (
+                    sure
+                    or digits >= ENOUGH_FIGURES
+                    or (covers and figures >= FEW_FIGURES and (len(sums) > 1 or bool(several)))
+                    or (alone and digits >= FEW_FIGURES and len(members) > 2)
+                    or (row in whole and bool(largest[at]))
                 )
-            )
-            if sure and not found.get(row) and not any(rows[m] in found and row in found[rows[m]] for m in members):
-                found[row] = tuple(sorted(rows[m] for m in members))
-    for row in whole - found.keys():
-        at = places[row]
-        if len(rows) > 3 and bool((matrix[at] >= matrix.max(axis=0)).all()) and matrix[at].any():
+            if sure and not found.get(row) and not any(row in found.get(rows[member], ()) for member in members):
+                found[row] = tuple(rows[member] for member in members)
+    for at, row in enumerate(rows):
+        if row in whole and row not in found and len(rows) > 3 and largest[at]:
             found[row] = ()
     if len([row for row in found if row not in called]) > len(rows) / 2:
         found = {row: members for row, members in found.items() if row in called}
     found = dict(sorted(found.items()))
-    return Sums(found, frozenset() if inverted and len(found) > 1 else _told_again(rows, matrix, found, called))
+    return Sums(found, frozenset() if inverted and len(found) > 1 else _told_again(rows, told, found, called))
 
 
-def _integers(amounts: Sequence[Sequence[Decimal | None]]) -> npt.NDArray[np.int64] | None:
-    """The amounts as integers of one exponent for each column; blank cells as zero. None without a column."""
-    columns = []
-    for column in list(zip(*amounts, strict=True))[:MOST_COLUMNS]:
-        told = [value for value in column if value is not None]
-        exponent = min((int(value.as_tuple().exponent) for value in told), default=0)
-        if any(abs(value.adjusted() - exponent) > 14 for value in told if value):
-            continue
-        columns.append([0 if value is None else int(scaled(value, -exponent)) for value in column])
-    return np.array(columns, dtype=np.int64).T if columns else None
+def _sums_of(
+    order: Sequence[int], matrix: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]
+) -> dict[int, tuple[tuple[int, ...], int, bool]]:
+    """Each row that sums those right before it in `order`: these rows, its digits, and whether in all its columns."""
+    runs = find_runs(matrix[order], decimals[order])
+    return {
+        order[at]: (tuple(sorted(order[m] for m in run)), int(runs.figures[at]), bool(runs.share[at] == 1))
+        for at, run in runs.members.items()
+    }
 
 
-def nest(
-    order: Iterable[int],
-    *amounts: Callable[[int], Amounts],
-    called: Container[int] | None = None,
-    named: Container[int] = (),
-) -> tuple[dict[int, list[int]], list[int]]:
-    """Each row that sums up the rows right before it in `order`, those summed already left out; and what is open.
-
-    Args:
-        order: the rows.
-        amounts: the amounts of each; and those of each as a member, where some are taken off.
-        called: the rows that may be sums by what they are called, of rounded numbers too; None for all, of exact ones.
-        named: those of `called` that one row may make up.
-    """
-    open_rows: list[int] = []
-    found: dict[int, list[int]] = {}
-    for at in order:
-        if called is None or at in called:
-            own, count = amounts[0](at), 0
-            for member in amounts:
-                before = map(member, reversed(open_rows[-LONGEST_SUM:]))
-                count = count or count_added(own, before, 1 if at in named else 2, exact=called is None)
-            enough = FEWEST_FIGURES if count == len(open_rows) else CALLED_FIGURES
-            if count and (called is None or figures(own) >= enough):
-                found[at] = open_rows[-count:]
-                del open_rows[-count:]
-        open_rows.append(at)
-    return found, open_rows
+def _left(rows: Sequence[int], sums: Mapping[int, tuple[tuple[int, ...], int, bool]]) -> list[int]:
+    """The rows that no sum has added."""
+    added = {member for members, _, _ in sums.values() for member in members}
+    return [row for row in rows if row not in added]
 
 
-def count_added(total: Amounts, rows: Iterable[Amounts], fewest: int = 2, *, exact: bool = False) -> int:
-    """How many of `rows`, from the first on, add up to `total` in every column that it fills; 0 where they do not.
-
-    At least `fewest` of them are not blank. Unless `exact`, each sum may differ by one in the last place of the total.
-
-    >>> count_added([30_500, None], [[20_000, 1], [10_500, 2], [7, 3]])
-    2
-    """
-    told = [(place, value) for place, value in enumerate(total) if value is not None]
-    key, wanted = max(told, key=lambda one: len(str(one[1])), default=(0, 0))
-    if not wanted:
-        return 0
-
-    def agrees(found: Decimal | int, value: Decimal | int) -> bool:
-        slack = 0 if exact else Decimal((0, (1,), int(Decimal(value).as_tuple().exponent)))
-        return -slack <= found - value <= slack
-
-    added: Decimal | int = 0
-    seen: list[Amounts] = []
-    for row in rows:
-        seen.append(row)
-        added += row[key] or 0
-        if (
-            (added == wanted if exact else agrees(added, wanted))
-            and sum(map(any, seen)) >= fewest
-            and all(agrees(sum(row[place] or 0 for row in seen), value) for place, value in told)
-        ):
-            return len(seen)
-    return 0
-
-
-def figures(amounts: Amounts) -> int:
-    """The digits of a row's amounts."""
-    return sum(len(Decimal(amount).as_tuple().digits) for amount in amounts if amount)
-
-
-def _runs_apart(order: Sequence[int], matrix: npt.NDArray[np.int64]) -> dict[int, list[int]]:
+def _runs_apart(told: npt.NDArray[np.float64], known: Container[int]) -> dict[int, tuple[int, ...]]:
     """Rows that sum a run of neighbouring rows elsewhere ("Upper valley" below all villages), in several columns."""
-    found: dict[int, list[int]] = {}
-    if matrix.shape[1] < 2 or len(order) < 4:
-        return found
-    kept = matrix[list(order)]
-    running = np.concatenate([np.zeros((1, kept.shape[1]), dtype=np.int64), kept.cumsum(axis=0)])
-    key = running[:, 0].tolist()
-    known = set(key)
-    for place, at in enumerate(order):
-        own = matrix[at].tolist()
-        if figures(own) < ENOUGH_FIGURES or sum(map(bool, own)) < 2:
+    found: dict[int, tuple[int, ...]] = {}
+    running = np.concatenate([np.zeros((1, told.shape[1])), told.cumsum(axis=0)])
+    wanted = running[None, 2:, 0] - told[:, :1]
+    for at, end in np.argwhere(np.isin(np.round(wanted, 6), np.round(running[:, 0], 6))).tolist():
+        row = told[at]
+        if (
+            at in known
+            or at in found
+            or np.count_nonzero(row) < 2
+            or np.ceil(np.log10(np.abs(row) + 1)).sum() < ENOUGH_FIGURES
+        ):
             continue
-        for end in [end for end, value in enumerate(key) if value - own[0] in known]:
-            starts = np.flatnonzero((running[: max(0, end - 1)] == running[end] - matrix[at]).all(axis=1))
-            if len(starts) and not starts[0] <= place < end and (kept[starts[0] : end] >= 0).all():
-                found[at] = [order[member] for member in range(int(starts[0]), end)]
-                break
+        starts = np.flatnonzero((np.abs(running[: end + 1] - (running[end + 2] - row)) < 1e-6).all(axis=1))
+        if len(starts) and not starts[0] <= at < end + 2 and (told[starts[0] : end + 2] >= 0).all():
+            found[at] = tuple(range(int(starts[0]), end + 2))
     return found
 
 
+def matrix_of(
+    amounts: Sequence[Sequence[Decimal | None]],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """The amounts as floats, not a number where there is none, and the digits behind the point of each."""
+    values = [[float("nan") if value is None else float(value) for value in line] for line in amounts]
+    digits = [[0 if value is None else max(0, -int(value.as_tuple().exponent)) for value in line] for line in amounts]
+    return np.array(values, dtype=np.float64), np.array(digits, dtype=np.int64)
+
+
 def _told_again(
-    rows: Sequence[int], matrix: npt.NDArray[np.int64], found: dict[int, tuple[int, ...]], called: set[int]
+    rows: Sequence[int], told: npt.NDArray[np.float64], found: dict[int, tuple[int, ...]], called: set[int]
 ) -> frozenset[int]:
     """Rows that tell the same whole by other parts: men and women below towns, before one total.
 
     The members fall into runs that each add up to the total; the longest one is kept.
     """
     totals = [at for at, row in enumerate(rows) if row in called]
-    if (
-        len(totals) != 1
-        or set(found) - called
-        or (matrix < 0).any()
-        or figures(matrix[totals[0]].tolist()) < FEWEST_FIGURES
-    ):
-        return frozenset()
-    if 0 < totals[0] < len(rows) - 1:
+    if len(totals) != 1 or set(found) - called or (told < 0).any() or 0 < totals[0] < len(rows) - 1:
         return frozenset()  # what stands behind a total is another matter
+    if np.ceil(np.log10(told[totals[0]] + 1)).sum() < FEWEST_FIGURES:
+        return frozenset()
     runs: list[list[int]] = [[]]
-    left = matrix[totals[0]].copy()
+    left = told[totals[0]].copy()
     for at in range(len(rows)):
         if at == totals[0]:
             continue
         runs[-1].append(at)
-        left = left - matrix[at]
-        if not left.any():
+        left = left - told[at]
+        if not (np.abs(left) > 1e-6).any():
             runs.append([])
-            left = matrix[totals[0]].copy()
+            left = told[totals[0]].copy()
     if runs.pop() or len(runs) < 2 or min(map(len, runs)) < 2:
         return frozenset()
     kept = max(runs, key=len)
     return frozenset(rows[at] for run in runs if run is not kept for at in run)
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """For each line the run right above it that it adds up: in how many columns, their share, digits, and members."""
-
-    columns: npt.NDArray[np.int64]
-    share: npt.NDArray[np.float64]
-    figures: npt.NDArray[np.int64]
-    members: npt.NDArray[np.int64]
-
-
-DEEPEST_SUM: Final = 3
-"""Sums of sums of sums."""
-
-
-def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) -> Runs:
-    """The lines that add up the lines right above them, without those that other lines added up before.
-
-    Args:
-        values: lines by columns, not a number where there is none.
-        decimals: the digits behind the point of each; sums may be rounded there.
-    """
-    count = len(values)
-    columns, share = np.zeros(count, dtype=np.int64), np.zeros(count)
-    digits, members = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    known = ~np.isnan(values)
-    told = np.where(known, values, 0.0)
-    open_lines = np.flatnonzero((known & (told != 0)).any(axis=1))
-    for _ in range(DEEPEST_SUM):
-        if len(open_lines) < 3:
-            break
-        own, given = told[open_lines], known[open_lines] & (told[open_lines] != 0)
-        slack = np.where(decimals[open_lines] > 0, 0.6 * 10.0 ** -decimals[open_lines], 0.01)
-        wanted = given.sum(axis=1)
-        running = np.concatenate([np.zeros((1, own.shape[1])), own.cumsum(axis=0)])
-        full = np.concatenate([np.zeros((1, own.shape[1]), dtype=np.int64), given.cumsum(axis=0)])
-        size = np.zeros(len(open_lines), dtype=np.int64)
-        for length in range(2, min(LONGEST_SUM, len(open_lines) - 1) + 1):
-            at = np.arange(length, len(open_lines))
-            off = np.abs(running[at] - running[at - length] - own[at])
-            good = given[at] & (off <= slack[at]) & (full[at] - full[at - length] > 1)
-            agree = good.sum(axis=1)
-            hit = (agree > 0) & (agree >= 0.7 * wanted[at]) & (size[at] == 0)
-            if hit.any():
-                rows = at[hit]
-                size[rows] = length
-                lines = open_lines[rows]
-                fresh = columns[lines] == 0
-                columns[lines[fresh]] = agree[hit][fresh]
-                share[lines[fresh]] = (agree[hit] / wanted[rows])[fresh]
-                scaled_digits = np.log10(np.abs(own[rows]) * 10.0 ** decimals[lines] + 1.0)
-                digits[lines[fresh]] = np.ceil((scaled_digits * good[hit]).sum(axis=1)).astype(np.int64)[fresh]
-                members[lines[fresh]] = length
-        if not size.any():
-            break
-        kept = np.ones(len(open_lines), dtype=bool)
-        for place in np.flatnonzero(size).tolist():
-            kept[place - size[place] : place] = False
-        if kept.all():
-            break
-        open_lines = open_lines[kept]
-    return Runs(columns, share, digits, members)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.tables.layout.detect import detect_structure, make_table
-from kgtable.tables.layout.notes import _is_surely_note
 from kgtable.tables.model import Area, Context, Grid, Source
 from tests.tables.layout.grids import grid, structure
 
@@ -97,20 +95,3 @@ def test_marks_without_a_note_are_left_out() -> None:
 
 def test_a_starred_row_with_values_is_no_footnote() -> None:
     assert structure("|2019|2018\nGains*|5|6\n* of these realised|3|4").footnotes == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        ("All the amounts are without tax.", True),
-        (" All the amounts\nare without tax. ", True),
-        ("All the amounts are without tax", False),
-        ("All the amounts are without tax..", False),
-        ("Amounts without_any_further tax.", False),
-        ("(All the amounts are without tax.", False),
-        ("a\n" * 100_000 + ".", True),
-        ("a\n" * 100_000 + "..", False),
-    ],
-)
-def test_sentences_are_told_from_labels_in_linear_time(text: str, note: bool) -> None:
-    assert _is_surely_note(text) is note

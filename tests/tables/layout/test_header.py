@@ -40,7 +40,6 @@ def test_no_header(text: str) -> None:
     "text",
     [
         "Year|Entrant|1|2|3|4|Points\n1998|Benetton|9|5|Ret|7|33\n1999|Jordan|4|4|6|4|21",
-        "Face Value|€0.01|€0.02|€0.05|€0.10\n2002|6,000|6,000|6,000|6,000\n2003|7|8|8|9",
         "id|name|age\n1|Ann|30\n2|Bob|41",
     ],
 )
@@ -52,11 +51,6 @@ def test_titles_above_the_header() -> None:
     found = structure("Sales by region||\n||\nRegion|2019|2018\nNorth|10|20\nSouth|30|40")
     assert found.titles == (0, 1)
     assert found.header == (2,)
-
-
-def test_a_period_alone_in_the_corner_is_a_header_level() -> None:
-    found = structure("October 31,||\n|2019|2018\nCorn|10|20\nWheat|30|40")
-    assert found.header == (0, 1)
 
 
 def test_a_title_that_names_a_period_stands_above_a_blank_corner() -> None:
@@ -83,12 +77,6 @@ def test_columns_of_one_shape_tell_that_there_is_no_header() -> None:
     assert structure("day|at|level|wind\n2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm").header == (0,)
 
 
-def test_a_block_of_facts_above_the_table() -> None:
-    found = structure("Report|Sales|||\nDate|2024-05-01|||\n||||\nRegion|Q1|Q2|Q3|Q4\nNorth|1|2|3|4\nSouth|5|6|7|8")
-    assert found.titles == (0, 1, 2)
-    assert found.header == (3,)
-
-
 def test_units_below_a_name_over_the_labels() -> None:
     found = structure("|2019|2018\nRevenue by country|$M|$M\nUK|83.2|73.5\nUS|10.1|11.2")
     assert found.unit_rows == {1}
@@ -113,20 +101,9 @@ def test_blank_grids(text: str) -> None:
     assert structure(text).header == ()
 
 
-def test_numbered_columns_in_any_order() -> None:
-    text = "3|Driver|1|6|Points|2|5|4\n9|Hill|4|2|30|7|8|1\n5|Alesi|6|6|21|3|2|9\n7|Berger|8|5|12|4|4|3"
-    assert structure(text).header == (0,)
-
-
 def test_a_row_of_text_without_a_label_stays_in_the_body() -> None:
     text = "Image|Place|Notes|Number\n|Wren|Choir|none\n|Gate|North|12\n|Wall|South|15\n|Arch|West|18"
     assert structure(text).header == (0,)
-
-
-def test_blank_lines_above_the_body_are_of_the_header() -> None:
-    found = structure("Farm type|Share\n|\nGoat|41.3\nHorse|43.2")
-    assert (found.header, found.body_start) == ((0, 1), 2)
-    assert structure("Farm type|Share\n|\n|").body_start == 1
 
 
 def paths(text: str) -> list[tuple[str, ...]]:
@@ -185,13 +162,6 @@ def test_a_period_spans_through_lower_spans() -> None:
     assert found[6] == ("Change", "Share")
 
 
-def test_few_cells_above_a_unit_of_their_own_are_titles() -> None:
-    top = "3|Boats by harbour|||||\n||||||thousands\n|All|||By size||\n|Now|Then||Small|Middle|Large\n"
-    found = structure(f"{top}Inley|12.5|11.0||4.1|4.2|4.2\nOban|9.5|8.0||3.1|3.2|3.2")
-    assert found.titles == (0, 1)
-    assert found.header == (2, 3)
-
-
 def test_titles_go_on_below_a_blank_row() -> None:
     top = "Example 1|||||\n|||||\nA couple without children|||||\nPaid by wage|||||\nGross|Old|New|Old|New|Gain\n"
     found = structure(f"{top}100|1|2|3|4|1\n200|2|3|4|5|2")
@@ -203,10 +173,3 @@ def test_a_row_above_the_units_is_of_the_header() -> None:
     found = structure(f"{top}17500|435.8|0|435.8|8.3\n25000|734.2|499.2|741.2|14.2\n30000|934.2|699.2|741.2|14.2")
     assert found.header == (0, 1, 2, 3)
     assert found.unit_rows == {3}
-
-
-def test_a_row_of_answers_is_a_row_of_the_body() -> None:
-    rows = "\n".join(["NO|NO", "YES|NO", "NO|YES"] * 4)
-    assert structure(rows).header == ()
-    assert structure(f"Paid|Sent\n{rows}").header == (0,)
-    assert structure("\n".join(["Name|Town", "Ada|Ems", "Bob|Inn", "Name|Town", "Cy|Ems"])).header == (0,)

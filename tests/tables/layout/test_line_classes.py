@@ -38,4 +38,4 @@ def test_runs_that_add_up_to_the_line_below_them_and_to_sums_of_sums() -> None:
     values = np.array([[120, 7], [230, 9], [350, 16], [10, 5], [41, 6], [51, 11], [401, 27]], dtype=np.float64)
     found = find_runs(values, np.zeros(values.shape, dtype=np.int64))
     assert found.columns.tolist() == [0, 0, 2, 0, 0, 2, 2]
-    assert found.members.tolist()[2] == 2
+    assert dict(found.members) == {2: (0, 1), 5: (3, 4), 6: (2, 5)}
