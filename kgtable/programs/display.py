@@ -190,7 +190,7 @@ def _are_numbered(rows: Sequence[tuple[Datum | None, ...]]) -> bool:
     firsts = [row[0] for row in rows]
     plain = all(
         value is not None
-        and value.unit in NO_UNIT
+        and (value.unit in NO_UNIT or value.unit == "PERCENT")
         and value.number is not None
         and value.number == value.number.to_integral_value()
         for value in firsts

@@ -25,7 +25,7 @@ from kgtable.programs.relation import NAMING, MemberKind
 from kgtable.programs.scalars import normal
 from kgtable.questions.column_links import ColumnLink, ColumnLinks, inflected
 from kgtable.questions.conditions import Condition, run_beside
-from kgtable.questions.english import fold, word_stem
+from kgtable.questions.english import fold, light_words, word_stem
 from kgtable.questions.mentions import NumberMention, QuestionToken
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import LONGEST_VALUE, CellIndex, ColumnView, stems_of
@@ -81,7 +81,9 @@ class CellConditions(ColumnLinks):
                     if mask & ~covered[column] == 0:
                         continue
                     text = cells.text(place)
-                    if all(token.empty for token in run) and not (printed[place] or self._value_by_case(run, text)):
+                    thing = size == 1 and self._is_thing(run[0])
+                    spelt = thing or printed[place] or self._value_by_case(run, text)
+                    if all(token.empty for token in run) and not spelt:
                         continue
                     covered[column] |= mask
                     before = _TOWARDS.get(tokens[start - 1].word, tokens[start - 1].stem) if start else ""
@@ -103,6 +105,11 @@ class CellConditions(ColumnLinks):
         return text[-1:] in _ENDING_SIGNS and self.question.text.translate(_MINUS).startswith(
             text.translate(_MINUS), first.start
         )
+
+    def _is_thing(self, token: QuestionToken) -> bool:
+        """Whether a word that is mostly a verb stands where a noun does: "the plan for travel"."""
+        before = self.question.tokens[token.index - 1].word if token.index else ""
+        return token.word in light_words() and not is_empty_word(token.word) and before in ("for", "on", "of")
 
     def _value_by_case(self, run: Sequence[QuestionToken], text: str) -> bool:
         """Whether function words are meant as a cell: written with its capitals within the sentence, or quoted."""
@@ -290,7 +297,7 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     yield Condition(IsMissing(view.ref), 1 << token.index, view.place, "missing", 0.6)
             zero = self.cells.numbers.get(Decimal(0), ())
-            if negation and link.score >= 0.5 and view.numeric and any(place[0] == view.place for place in zero):
+            if negation and link.exact and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
 

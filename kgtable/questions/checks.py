@@ -58,6 +58,26 @@ def _counted_by_likeness(found: Interpretation) -> str:
     return f"Counted by {target.name}, each once." if found.source.link(target).derived else ""
 
 
+def _lists_amounts(found: Interpretation) -> str:
+    """Several amounts where one is asked for: their sum may be meant."""
+    best, target = found.best, found.target
+    several = best.candidate.op == "select" and target is not None and target.adds_up and best.denotation.size > 1
+    return "One amount is asked for, and several rows have one." if several and not found.question.plural else ""
+
+
+def _adds_levels(found: Interpretation) -> str:
+    """A sum of what is there at several times, as of stocks at the ends of months."""
+    candidate = found.best.candidate
+    measure, source = candidate.measure, found.source
+    if candidate.op not in ("sum", "group/sum") or measure is None or measure.adds_up:
+        return ""
+    fixed = {c.column for c in candidate.conditions} | ({candidate.target.place} if candidate.target else set())
+    fixed |= {view.place for view in candidate.others}
+    times = [view for view in source.columns if view.timelike and 1 < view.distinct < view.filled]
+    over = next((view for view in times if view.place not in fixed), None)
+    return f"{measure.name} is added up over different values of {over.name}." if over else ""
+
+
 def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
@@ -73,5 +93,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _cut_off,
     _unused_operators,
     _counted_by_likeness,
+    _lists_amounts,
+    _adds_levels,
     _other_reading,
 )

@@ -11,10 +11,12 @@ from kgtable.programs.algebra import (
     And,
     Apply,
     Arithmetic,
+    ColumnRef,
     Compare,
     Expression,
     Filter,
     Function,
+    GroupBy,
     Limit,
     Lookup,
     Named,
@@ -168,7 +170,12 @@ class Comparisons(Grammar):
             for down, token in signs:
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order = Sort(union, (SortKey(view.ref, down),))
-                    root = Project(Limit(order, 1), (Named(column.ref),))
+                    if view.adds_up and max(one.size, other.size) > 1:  # "more hours" are those of all rows
+                        summed = Named(Aggregate(AggregateFunction.SUM, view.ref), "sum")
+                        groups = GroupBy(union, (Named(column.ref, "name"),), (summed,))
+                        order = Sort(groups, (SortKey(ColumnRef("sum"), down),))
+                    shown = Named(ColumnRef("name") if isinstance(order.source, GroupBy) else column.ref)
+                    root = Project(Limit(order, 1), (shown,))
                     yield self.make("compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives)
                 if question.wh == "yes_no" and (view.measure or view.temporal):
                     relator = Relator.GREATER if down else Relator.LESS

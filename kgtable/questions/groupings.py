@@ -129,9 +129,11 @@ class Groupings(Grammar):
             direction = Question._all(token for _, token, _, _ in self._directions())
             mask |= limited | direction | self.cues.get("first", 0)
             grouped = Limit(Sort(grouped, (SortKey(ColumnRef(told), down),)), count)
-        elif by_time or any(key.view.missing for key in keys):
-            gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names]
-            grouped = Sort(grouped, (*(gaps if any(key.view.missing for key in keys) else ()), *by_time))
+        elif not any(key.span is Function.WEEKDAY_NAME for key in keys) or any(key.view.missing for key in keys):
+            gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names if any(k.view.missing for k in keys)]
+            by_value = () if keys[0].view.temporal or len(keys) > 1 else (SortKey(ColumnRef(told), True),)
+            order = (*gaps, *by_time, *by_value)
+            grouped = Sort(grouped, order) if order else grouped
         candidate = self.make(
             f"group/{name}", grouped, conditions, target=keys[0].view, measure=measure, mask=mask, features=features,
             others=[key.view for key in keys[1:]],
@@ -160,6 +162,8 @@ class Groupings(Grammar):
         for view in self.targets[:4] if not summed else ():  # "total order amount" is no number of orders
             link = self.source.link(view)
             if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
+                if view.kind is ValueKind.TRUTH or (view.temporal and not view.missing):
+                    continue  # which are given in each row
                 function, name = AggregateFunction.COUNT, "count"
                 written = {token.word for token in self.question.tokens if link.mask >> token.index & 1}
                 named_apart = not written.isdisjoint(_spellings(view)) and (view.role in NAMING or view.personal)

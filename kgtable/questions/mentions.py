@@ -15,6 +15,7 @@ from kgtable.questions.english import (
     comparatives,
     months,
     number_words,
+    operator_meant,
     ordinal_words,
     unit_named,
 )
@@ -29,6 +30,8 @@ DECADE = re.compile(r"(1[5-9]|20)\d0s")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _TO = frozenset(["to", "until", "till", "through", "-", "–"])
 """Between the first and the last day of a span."""
+_SPAN_OF_DAYS = len("--03-01"), len("2023-05-31")
+_SPAN_OF_MONTHS = len("--03"), len("2023-05")
 _YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year|(?:in )?the year before|a year (?:before|earlier))\b(?! (?:in|of)\b)")  # fmt: skip  # noqa: E501
 _OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -174,7 +177,8 @@ class Mentions:
     def _years_of_spans(self, found: Sequence[TimeMention]) -> Iterator[TimeMention]:
         """*Between 1 March and 31 May 2023*: the first day is in the year said once, or in the one before it."""
         for mention, after in itertools.zip_longest(found, found[1:]):
-            if after is None or len(mention.lexical) != len("--03-01") or len(after.lexical) != len("2023-05-31"):
+            sizes = len(mention.lexical), 0 if after is None else len(after.lexical)
+            if after is None or sizes not in (_SPAN_OF_DAYS, _SPAN_OF_MONTHS):
                 yield mention
                 continue
             before = self.tokens[: (mention.mask & -mention.mask).bit_length() - 1]
@@ -205,7 +209,7 @@ class Mentions:
             if taken >> index & 1:
                 continue
             around = [tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)]
-            day, month, year = None, names.get(token.word), None
+            day, month, year = None, names.get(token.word) or names.get(operator_meant(token.word)), None
             if month and (len(token.word) > 4 or token.text[:1].isupper() or around[3][:1].isdigit()):
                 last = index
                 first = index

@@ -156,7 +156,9 @@ class Selections(Groupings):
 
     def _is_amount(self, view: ColumnView, conditions: ConditionSet) -> bool:
         """Whether one amount is asked for that several rows have parts of: "hotel costs in Lyon" are added up."""
-        asked = self.question.wh in ("other", "what_is") and not self.question.plural and "list" not in self.cues
+        words = [token.word for token in self.question.tokens[:2]]
+        asked = self.question.wh in ("other", "what_is") or words in (["what", "did"], ["what", "does"])
+        asked = asked and not self.question.plural and "list" not in self.cues
         apart = all(c.kind != "several" for c in conditions.conditions)
         return asked and apart and view.adds_up and bool(self.source.link(view).mask & ~conditions.mask)
 

@@ -85,7 +85,7 @@ O6,2024-03-15,Berg,South,6,310
     [
         (("and by month?",), "2023-01: 120; 2023-02: 280; 2024-01: 40; 2024-03: 400"),
         (("hours instead",), "Alba: 10; Berg: 8; Crux: 1"),
-        (("hours instead", "in 2024"), "Crux: 1; Alba: 2; Berg: 6"),
+        (("hours instead", "in 2024"), "Berg: 6; Alba: 2; Crux: 1"),
         (("hours instead", "in 2024", "and in 2023?"), "Alba: 8; Berg: 2"),
         (("only Alba", "by region", "the average"), "North: 136.666667"),
         (("only Alba", "top 2 clients"), "Alba: 410; Berg: 390"),

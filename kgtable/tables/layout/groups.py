@@ -11,6 +11,7 @@ from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.model import Grid, Row
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
+_YEAR = re.compile(r"\s*(?:1[5-9]|20)\d\d\s*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
@@ -100,8 +101,9 @@ def find_groups(
 
 
 def _is_one_text(row: Row, width: int) -> bool:
-    """Whether one text that is not a number stands in every cell: one that was merged over the whole width."""
-    return width > 2 and len(row) == width and len(set(row)) == 1 and any(map(str.isalpha, row[0]))
+    """Whether one text or year stands in every cell: one that was merged over the whole width."""
+    same = width > 2 and len(row) == width and len(set(row)) == 1
+    return same and (any(map(str.isalpha, row[0])) or bool(_YEAR.fullmatch(row[0])))
 
 
 def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:
