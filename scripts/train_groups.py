@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).parent))
 from eval_programs import Workplace, benchmark_judge
-from train_ranker import HELD_OUT, OWN
+from train_ranker import OWN
 
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.programs.algebra import (
@@ -52,6 +52,8 @@ from kgtable.questions.ranker_weights import SAID_GROUPS, RankerWeights, ranker_
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, index_of
 
+HELD_OUT = ("brook", "heath", "grove", "bay", "quay", "pier", "reef", "cove")
+"""The sets that `train_ranker` does not learn from."""
 FEATURES = re.compile(
     rf"{SAID_GROUPS}(?!:gate|:word).*|uncovered.*|rare:covered|table:.*|title.*|[tm]:(?:link|exact|best|focus|head|unlinked|only|overshadowed|id)"
     r"|join.*|c:.*:q|c:n=.*|c:dominated|cue:left.*|parts|described"

@@ -1,14 +1,13 @@
 """Learn the weights of the ranker of programs by rules from benchmarks with answers.
 
     python scripts/train_ranker.py --data DIR --kgs DIR --out FILE [--rounds 2] [--limit N]
-    python scripts/train_ranker.py --data DIR --kgs DIR --out FILE --calibrate
 
 Training questions are wtq ``squall``, ``dev`` of spider, finqa, tatqa, hitab and everyday, and all of kgtable's own
-questions about invented tables (``tests/questions``) but for those of `HELD_OUT`. With
+questions about invented tables (``tests/questions``) but for the sets ``brook``, ``heath``, ``grove``, ``bay``,
+``quay`` and ``pier``. With
 ``--half`` they are only those of the benchmarks whose tables all have an even SHA-256 (`eval_programs.is_even`), or
 the others: what weights are worth is measured on the other half. With ``--groups FILE`` the candidates are collected
-once. With ``--calibrate`` only the confidence is learned, for the weights in FILE, which kgtable ships: from the sets
-that neither weights nor rules were made with; printed is how it does on each of them when it is left out.
+once.
 
 A candidate is right when its answer is the gold answer and, where a benchmark names gold tables, it reads one of them.
 The objective is the
@@ -44,13 +43,7 @@ from kgtable.programs.algebra import tables_of
 from kgtable.programs.display import text_of_rows
 from kgtable.programs.scalars import format_decimal
 from kgtable.questions import ranker
-from kgtable.questions.ranker_weights import (
-    SAID_GROUPS,
-    HiddenLayer,
-    RankerWeights,
-    ranker_weights,
-    word_features,
-)
+from kgtable.questions.ranker_weights import HiddenLayer, RankerWeights, word_features
 from kgtable.questions.reading import Question
 
 SPLITS = (
@@ -85,8 +78,6 @@ OWN = {
     for name, _ in SPLITS[[name for name, _ in SPLITS].index("questions") :]
 }
 """The folders under ``tests/`` with kgtable's own invented tables and questions, all of these for training."""
-HELD_OUT = ("brook", "heath", "grove", "bay", "quay", "pier", "reef", "cove")
-"""The sets that only the confidence is learned from."""
 SEED = 20261122
 PENALTY = 0.002
 CONFIDENCE_PENALTY = 0.002
@@ -124,13 +115,12 @@ START = {
 }  # fmt: skip
 
 
-def collect(task: tuple[str, str, str, str, int, dict[str, float] | None, str]) -> list[dict[str, Any]]:
+def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list[dict[str, Any]]:
     """The groups of one share of a benchmark: for each question the features of candidates and which are right."""
     name, split, data, kgs, limit, start, share = task
-    own_folder = OWN.get(name) or (f"questions/{name}" if name in HELD_OUT else None)
-    folder = Path(__file__).parents[1] / "tests" / own_folder if own_folder else Path(data) / name
-    place = Workplace(folder, Path(kgs) / name, Path(data) / "everyday" if own_folder else None)
-    known = ranker_weights() if start is None else RankerWeights(start, {})
+    folder = Path(__file__).parents[1] / "tests" / OWN[name] if name in OWN else Path(data) / name
+    place = Workplace(folder, Path(kgs) / name, Path(data) / "everyday" if name in OWN else None)
+    known = RankerWeights(start, {})
     part, parts = map(int, share.split("/"))
     questions = place.questions(split)
     questions = [q for q in questions if q.extra.get("answer_from") != "text" or hash_share(q.id, 4)]
@@ -146,8 +136,6 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float] | None, str]) 
         asked = Question.read(question.text)
         sources = ranker.sources_of(asked, tables)
         found = ranker.generate(sources, known)
-        if start is None and found and SAID_GROUPS in found[0].features:
-            continue  # which have a confidence of their own
         right_tables = set(gold)
         own = [c for c in found if right_tables & set(c.source.ids)][:OF_GOLD]
         other = [c for c in found if not right_tables & set(c.source.ids)][:OF_OTHERS]
@@ -338,28 +326,18 @@ def learn_confidence(groups: Sequence[dict[str, Any]], penalty: float, start: di
 
     The answers it learns from are those of weights that did not see their questions.
     """
-    told = []
+    rows: list[dict[str, float]] = []
+    rights, ids = [], []
     for fold in range(FOLDS):
         seen = [g for i, g in enumerate(groups) if i % FOLDS != fold]
         learned = fit(seen, penalty, start)
         known = RankerWeights(learned, {}, fit_hidden(seen, learned))
-        told += _best_of([g for i, g in enumerate(groups) if i % FOLDS == fold], known)
-    return _fit_confidence(told, np.arange(len(told)) % FOLDS)
-
-
-def _best_of(groups: Sequence[dict[str, Any]], known: RankerWeights) -> list[tuple[dict[str, float], bool, str]]:
-    """Of each question, the features of the confidence in the best answer, whether that is right, and the id."""
-    found = []
-    for group in (group for group in groups if group["features"]):
-        *scores, abstention = known.scores([*group["features"], group["abstain"]])
-        features, best = ranker.confidence_features(group["features"], scores, group["keys"], abstention)
-        found.append((features, bool(group["right"][best]), group["id"]))
-    return found
-
-
-def _fit_confidence(told: Sequence[tuple[dict[str, float], bool, str]], part: np.ndarray) -> dict[str, float]:
-    """The weights of the confidence; printed is how it does on each part where it was learned from the others."""
-    rows, rights, ids = zip(*told, strict=True)
+        for group in (g for i, g in enumerate(groups) if i % FOLDS == fold and g["features"]):
+            *scores, abstention = known.scores([*group["features"], group["abstain"]])
+            found, best = ranker.confidence_features(group["features"], scores, group["keys"], abstention)
+            rows.append(found)
+            rights.append(bool(group["right"][best]))
+            ids.append(group["id"])
     names = sorted({name for row in rows for name in row})
     place = {name: index for index, name in enumerate(names)}
     matrix = np.zeros((len(rows), len(names)))
@@ -387,8 +365,9 @@ def _fit_confidence(told: Sequence[tuple[dict[str, float], bool, str]], part: np
         found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", bounds=bounds)
         return found.x / spread
 
+    part = np.arange(len(rows)) % FOLDS
     sure = np.zeros(len(rows))
-    for fold in set(part.tolist()):
+    for fold in range(FOLDS):
         sure[part == fold] = 1 / (1 + np.exp(-(matrix[part == fold] @ weights_of(part != fold))))
     for least in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95):
         chosen = sure >= least
@@ -402,14 +381,6 @@ def _fit_confidence(told: Sequence[tuple[dict[str, float], bool, str]], part: np
             print(f"    sure and wrong: {ids[index]} {sure[index]:.2f}")
     learned = weights_of(part >= 0)
     return {name: round(float(w), 4) for name, w in zip(names, learned, strict=True) if abs(w) >= 0.0005}
-
-
-def calibrate(groups: Sequence[dict[str, Any]], out: Path) -> None:
-    """Learn the confidence in the answers of the weights that are shipped, and write it into their file."""
-    told = _best_of(groups, ranker_weights())
-    confidence = _fit_confidence(told, np.array([HELD_OUT.index(id.split("/")[0]) for _, _, id in told]))
-    data = json.loads(out.read_text(encoding="utf-8")) | {"confidence": confidence, "calibrated": len(told)}
-    out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def best_answer(group: dict[str, Any], known: RankerWeights) -> tuple[float, bool]:
@@ -439,13 +410,7 @@ def main() -> None:
     parser.add_argument("--start", type=Path)
     parser.add_argument("--groups", type=Path, help="keep what was collected here, or take it from here")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--calibrate", action="store_true", help="learn the confidence alone")
     options = parser.parse_args()
-    if options.calibrate:
-        sets = [(name, "dev", str(options.data), str(options.kgs), 0, None, "0/1") for name in HELD_OUT]
-        with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-            calibrate([group for found in pool.imap(collect, sets) for group in found], options.out)
-        return
     learned = json.loads(options.start.read_text())["weights"] if options.start else dict(START)
     for number in range(options.rounds):
         began = time.time()

@@ -9,7 +9,7 @@ from functools import cached_property
 from kgtable.programs.algebra import Arithmetic, Node, Program, ValueKind
 from kgtable.programs.relation import NAMING
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import consumed_cues, fold, is_periodic, words_of_type
+from kgtable.questions.english import consumed_cues, fold, words_of_type
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, name_stems
 from kgtable.questions.sources import KEY_WORDS, ConditionSet, ProgramSource
@@ -87,7 +87,7 @@ class CandidateFeatures:
             )
             & ~focus
             & ~source.values
-            & ~Question._all(1 << token.index for token in self.question.tokens if is_periodic(token.word))
+            & ~self.question.periodic
         )
         self.focus_measure = any(
             v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns

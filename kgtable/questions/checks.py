@@ -11,6 +11,7 @@ from itertools import islice
 from kgtable.programs.display import display
 from kgtable.questions.coverage import TELLING, Coverage
 from kgtable.questions.english import consumed_cues
+from kgtable.questions.groupings import spellings
 from kgtable.questions.ranker_weights import SURE_FROM
 from kgtable.questions.rivals import Interpretation
 
@@ -51,11 +52,12 @@ def _unused_operators(found: Interpretation) -> str:
 
 
 def _counted_by_likeness(found: Interpretation) -> str:
-    """Things that are counted by a column of which only the beginning is said: applications are no applicants."""
+    """Things that are counted by a column of which only the stem is said: applications are not applicants."""
     best, target = found.best.candidate, found.target
     if best.op != "count_distinct" or target is None or target.distinct == target.filled:
         return ""
-    return f"Counted by {target.name}, each once." if found.source.link(target).derived else ""
+    said = {token.word for token in found.question.tokens if found.source.link(target).mask >> token.index & 1}
+    return f"Counted by {target.name}, each once." if said.isdisjoint(spellings(target)) else ""
 
 
 def _lists_amounts(found: Interpretation) -> str:

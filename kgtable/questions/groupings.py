@@ -166,7 +166,7 @@ class Groupings(Grammar):
                     continue  # which are given in each row
                 function, name = AggregateFunction.COUNT, "count"
                 written = {token.word for token in self.question.tokens if link.mask >> token.index & 1}
-                named_apart = not written.isdisjoint(_spellings(view)) and (view.role in NAMING or view.personal)
+                named_apart = not written.isdisjoint(spellings(view)) and (view.role in NAMING or view.personal)
                 if "distinct" in self.cues or self.source.join is not None or named_apart:
                     function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
                 yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
@@ -301,7 +301,7 @@ class Groupings(Grammar):
         """The columns whose name differs by one letter from the word."""
         written = self.question.tokens[place].word
         for view in self.source.columns:
-            near = (DamerauLevenshtein.distance(written, name, score_cutoff=1) <= 1 for name in _spellings(view))
+            near = (DamerauLevenshtein.distance(written, name, score_cutoff=1) <= 1 for name in spellings(view))
             if len(written) >= _LEAST_MISSPELT and not view.measure and any(near):
                 yield GroupKey(view, None, marker | 1 << place, 0.7, word)
 
@@ -331,7 +331,7 @@ def _spanned(keys: Sequence[GroupKey]) -> frozenset[int]:
     return frozenset(key.view.place for key in keys if key.span is not None)
 
 
-def _spellings(view: ColumnView) -> Iterable[str]:
+def spellings(view: ColumnView) -> Iterable[str]:
     """The words of a header, singular and plural."""
     return (form for word in _words(view) for form in (word, f"{word}s"))
 

@@ -60,6 +60,7 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
         own = told[lines]
         given = own != 0
         slack = np.where(decimals[lines] > 0, 0.6 * 10.0 ** -decimals[lines], 0.01)
+        sizes = np.log10(np.abs(own) * 10.0 ** decimals[lines] + 1.0)
         wanted = given.sum(axis=1)
         running, full = (
             np.concatenate([np.zeros((1, own.shape[1])), part.cumsum(axis=0)]) for part in (own, given * 1.0)
@@ -75,6 +76,10 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
             agree = np.where(begins >= 0, good.sum(axis=2), 0)
             several = (good & (full[at][:, None] - full[above] > 1)).any(axis=2)
             hits = several & (agree >= MOST_AGREE * wanted[at][:, None])
+            # Beside a column of rates or growth fewer columns add up, in figures that no chance explains.
+            part = several & ~hits & (agree >= 2) & (2 * agree >= wanted[at][:, None])
+            for place, length in np.argwhere(part).tolist():
+                hits[place, length] = sizes[at[place]][good[place, length]].sum() >= ENOUGH_FIGURES
             for place in np.flatnonzero(hits.any(axis=1)).tolist():
                 length = int(hits[place].argmax())
                 end, first = int(at[place]), int(begins[place, length])
@@ -84,8 +89,7 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
                     members[line] = tuple(lines[first:end].tolist())
                     columns[line] = agree[place, length]
                     share[line] = agree[place, length] / wanted[end]
-                    sizes = np.log10(np.abs(own[end]) * 10.0 ** decimals[line] + 1.0)
-                    digits[line] = np.ceil(sizes[good[place, length]].sum())
+                    digits[line] = np.ceil(sizes[end][good[place, length]].sum())
         if kept.all():
             break
         lines = lines[kept]
