@@ -344,7 +344,8 @@ class _Rows:
             row for at, row in zip(candidates, rows, strict=True) if is_called(body.label(at), _WHOLE, language)
         }  # fmt: skip
         hinted = {row for at, row in zip(candidates, rows, strict=True) if self._hints(body.label(at))}
-        return find_sums(rows, amounts, totals & set(rows), whole, hinted)
+        dated = {row for at, row in zip(candidates, rows, strict=True) if _is_time(body.label(at))}
+        return find_sums(rows, amounts, totals & set(rows), whole, hinted, dated)
 
     def _is_difference(self, row: int, members: Sequence[int]) -> bool:
         """Whether a row that no word calls a total adds numbers above and below zero: a result, such as what is net."""
@@ -828,6 +829,11 @@ def _decided(found: Meaning, said: ColumnMapping) -> Meaning:
     return Meaning(role, kind, variant, found.quantity_kind, ("mapping",), 1.0)
 
 
+def _is_time(label: str) -> bool:
+    return _YEAR_ALONE.fullmatch(label.strip()) is not None or parse_date(label) is not None
+
+
+_YEAR_ALONE = re.compile(r"(?:19|20)\d\d")
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 

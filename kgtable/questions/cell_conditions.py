@@ -297,9 +297,17 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     yield Condition(IsMissing(view.ref), 1 << token.index, view.place, "missing", 0.6)
             zero = self.cells.numbers.get(Decimal(0), ())
-            if negation and link.exact and view.numeric and any(place[0] == view.place for place in zero):
+            blank = bool(negation << 1 & self._words_of_cells)
+            if negation and not blank and link.exact and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
+
+    @cached_property
+    def _words_of_cells(self) -> int:
+        """The tokens that say what a cell holds: "no value" is a blank, not a zero."""
+        return Question._all(
+            1 << t.index for t in self.question.tokens if t.word in ("value", "values", "entry", "data")
+        )
 
 
 def _constant(text: str, view: ColumnView) -> Constant:

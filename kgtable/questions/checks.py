@@ -67,6 +67,19 @@ def _lists_amounts(found: Interpretation) -> str:
     return "One amount is asked for, and several rows have one." if several and not found.question.plural else ""
 
 
+def _adds_averages(found: Interpretation) -> str:
+    """A mean or median of a column that is called so, where a sum is asked for."""
+    measure, question = found.best.candidate.measure, found.question
+    if found.op not in ("mean", "median") or measure is None or "total" not in question.cues:
+        return ""
+    link = found.source.link(measure)
+    within = link.exact and not question.cues.get(_CUES[found.op], 0) & ~link.mask
+    return f"{measure.name} is not added up." if within else ""
+
+
+_CUES = {"mean": "average", "median": "median"}
+
+
 def _adds_levels(found: Interpretation) -> str:
     """A sum of what is there at several times, as of stocks at the ends of months."""
     candidate = found.best.candidate
@@ -75,7 +88,8 @@ def _adds_levels(found: Interpretation) -> str:
         return ""
     fixed = {c.column for c in candidate.conditions} | ({candidate.target.place} if candidate.target else set())
     fixed |= {view.place for view in candidate.others}
-    times = [view for view in source.columns if view.timelike and 1 < view.distinct < view.filled]
+    times = [view for view in source.columns if view.timelike and view.distinct > 1]
+    times = [view for view in times if view.label or view.distinct < view.filled]
     over = next((view for view in times if view.place not in fixed), None)
     return f"{measure.name} is added up over different values of {over.name}." if over else ""
 
@@ -96,6 +110,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _unused_operators,
     _counted_by_likeness,
     _lists_amounts,
+    _adds_averages,
     _adds_levels,
     _other_reading,
 )

@@ -21,7 +21,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn, distinct
-from kgtable.programs.scalars import number_in, text_of
+from kgtable.programs.scalars import key_of, number_in, text_of
 from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.words import stem as stemmed
@@ -31,6 +31,8 @@ from kgtable.values.text import text_cache
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
 
+MOST_SPELT = 500
+"""Different texts of a column that are compared in their spelling."""
 ROWS_ADDED = 20
 """Rows in which a total is compared with the sum of its parts."""
 
@@ -260,7 +262,7 @@ class TableIndex:
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
             label,
-            len(data.used()) if len(data) <= 100_000 else MOST_VALUES,
+            _different(data) if len(data) <= 100_000 else MOST_VALUES,
             filled,
             len(data) - filled,
             index,
@@ -298,6 +300,14 @@ def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:
 
 Place: TypeAlias = tuple[int, int]
 """A value: the number of its column, and its code there."""
+
+
+def _different(data: ColumnData) -> int:
+    """How many different values there are; of a few texts the spelling of one name does not matter."""
+    used = data.used()
+    if len(used) > MOST_SPELT or not all(isinstance(data.values[code].value, str) for code in used):
+        return len(used)
+    return len({key_of(data.values[code]) for code in used})
 
 
 class CellIndex:

@@ -29,6 +29,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.scalars import text_of
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS
 from kgtable.questions.groupings import Groupings, GroupKey
@@ -154,6 +155,15 @@ class Selections(Groupings):
                     root = Aggregate(AGGREGATES[name], view.ref, rows)
                     yield self.make(f"{name}/time", root, conditions, target=view, mask=cues[cue])
 
+    def _is_of_days(self, view: ColumnView) -> bool:
+        """Whether a column has single days, of which a month, quarter or weekday is asked for: these are groups."""
+        focus = self.question.focus
+        spans = (self._span_at(place) for place in range(len(self.question.tokens)) if focus >> place & 1)
+        asked = any(span is not None and not span[1] & self.source.named for span in spans)
+        if not asked or view.kind is not ValueKind.DATE:
+            return False
+        return any(text_of(value)[8:10] not in ("", "01") for value in self.source.values_of(view, 40))
+
     def _is_amount(self, view: ColumnView, conditions: ConditionSet) -> bool:
         """Whether one amount is asked for that several rows have parts of: "hotel costs in Lyon" are added up."""
         words = [token.word for token in self.question.tokens[:2]]
@@ -169,7 +179,7 @@ class Selections(Groupings):
         count, count_mask = self.question.limit
         ordinals = [(n, mask) for n, mask in self.question.ordinals if n > 1]
         columns = dict.fromkeys([*self.targets[:4], *source.labels[:1]])
-        targets = [view for view in columns if not self._numbers_what_is_named(view)]
+        targets = [view for view in columns if not self._numbers_what_is_named(view) and not self._is_of_days(view)]
         won = [(False, token, "won", each.headers) for each, token in self.question.achievements[:1]]
         for down, token, name, headers in [*self._directions(), *won]:
             for by in self.sortables[: MOST_MEASURES + 1]:

@@ -285,6 +285,10 @@ def with_seconds(text: str, hours_first: bool) -> str:
     return f"{text}:00" if hours_first and text.count(":") == 1 else text
 
 
+_HALF_DAY = re.compile(r"\d\s*[ap]\.?m\.?$", re.IGNORECASE)
+"""The end of a time of the day on a clock of twelve hours."""
+
+
 def _has_durations(name: str, texts: Iterable[str]) -> bool:
     """Whether the texts are spans of time, of which at least one is more than a number with a unit.
 
@@ -294,6 +298,8 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     if ":" not in together and _TIME_WORD.search(together) is None:
         return False
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
+    if any(map(_HALF_DAY.search, plain)):
+        return False
     if not plain or (_says(name, "scored") and not all(map(_SPLIT_SECONDS.search, plain))):
         return False
     spans = [text for text in plain if _span(text, bare_seconds=False)]

@@ -88,6 +88,7 @@ _DAY_OF_YEAR = re.compile(
     rf"|(?P<day2>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?{MONTH.replace('month', 'month2')})",
     re.IGNORECASE | re.ASCII,
 )
+_BEFORE_SERIALS, _FIRST_SERIAL, _LAST_SERIAL, _SERIAL_FIGURES = datetime.date(1899, 12, 30), 20_000, 73_050, 5
 _COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
@@ -180,12 +181,18 @@ def parse_day_of_year(text: str) -> Date | None:
 
 
 def parse_compact_date(text: str) -> Date | None:
-    """The day that eight figures print (``20241231``), or None; only a column of dates prints them so.
+    """The day that eight figures print (``20241231``), or a spreadsheet's number of it (``45292``), or None.
 
-    >>> parse_compact_date("20241231").lexical, parse_compact_date("20241331")
-    ('2024-12-31', None)
+    Only a column of dates prints them so. The numbers count days from 1900 on; those of 1954 to 2099 are read.
+
+    >>> parse_compact_date("20241231").lexical, parse_compact_date("20241331"), parse_compact_date("45292").lexical
+    ('2024-12-31', None, '2024-01-01')
     """
-    match = _COMPACT.fullmatch(text.strip())
+    plain = text.strip()
+    if len(plain) == _SERIAL_FIGURES and plain.isdecimal() and _FIRST_SERIAL <= int(plain) <= _LAST_SERIAL:
+        day = _BEFORE_SERIALS + datetime.timedelta(days=int(plain))
+        return _day(day.year, day.month, day.day)
+    match = _COMPACT.fullmatch(plain)
     return _day(int(match[1]), int(match[2]), int(match[3])) if match else None
 
 

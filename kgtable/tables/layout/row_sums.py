@@ -110,6 +110,7 @@ def find_sums(
     called: set[int],
     whole: set[int],
     hinted: set[int],
+    dated: Container[int] = (),
 ) -> Sums:
     """The rows that sum others in every column.
 
@@ -119,6 +120,7 @@ def find_sums(
         called: those of `rows` that a word calls a total.
         whole: those of `rows` that a word calls all there is ("World").
         hinted: those whose label has a word for a total among others ("Total sales of bread").
+        dated: those that are of a time of their own, as the members of a total are: few figures are chance there.
 
     >>> tens = [[Decimal(n)] for n in (3000, 1000, 2000, 7000, 3000, 4000)]
     >>> find_sums(range(6), tens, set(), set(), set()).totals
@@ -152,7 +154,7 @@ def find_sums(
                 sure = (
                     sure
                     or digits >= ENOUGH_FIGURES
-                    or (covers and figures >= FEW_FIGURES and (len(sums) > 1 or bool(several)))
+                    or (covers and figures >= FEW_FIGURES and (len(sums) > 1 or bool(several)) and row not in dated)
                     or (alone and digits >= FEW_FIGURES and len(members) > 2)
                     or (row in whole and bool(largest[at]))
                 )
