@@ -9,7 +9,7 @@ A decision of the mapping wins over all.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -227,9 +227,11 @@ class _Rows:
             and (row not in found.groups or self._has_figures(at))
         ]  # fmt: skip
         columns = self._added_columns(candidates)
+        wholes = self._totals_in_dimensions(candidates, columns)
+        candidates = [at for at in candidates if body.grid_rows[at] not in wholes]
         totals -= {row for row in totals if self._is_less(row, candidates, columns, totals)}
         sums = self._sums(candidates, columns, totals)
-        totals |= sums.totals.keys()
+        totals |= sums.totals.keys() | wholes.keys()
         totals -= {row for row in totals - called if self._is_difference(row, sums.totals.get(row, ()))}
         again = sums.again - totals
         changes = self._changes(candidates, columns, totals)
@@ -241,8 +243,53 @@ class _Rows:
             totals=frozenset(totals - statistics),
             statistics=frozenset(statistics),
             changes=frozenset(changes - totals),
-            summed={row: members for row, members in sorted(sums.totals.items()) if members and row in totals},
+            summed={
+                row: members for row, members in sorted((sums.totals | wholes).items()) if members and row in totals
+            },
         )
+
+    def _totals_in_dimensions(self, candidates: Sequence[int], columns: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows of the category that adds up all others of its column, wherever the rest is the same: *Both sexes*."""
+        body = self._body
+        styles = body.styles
+        apart = (column for column in range(body.width) if column not in columns)
+        words = {c: sum(body.number(at, c) is None for at in candidates) for c in range(body.width)}
+        keys = [c for c in apart if styles[c].is_year or 3 * words[c] >= len(candidates)]  # "65+" is a number, too
+        found: dict[int, tuple[int, ...]] = {}
+        for column in keys if columns and len(keys) > 1 else ():
+            texts = [body.text(at, column) for at in candidates]
+            different = set(texts) - {""}
+            if not 2 < len(different) <= _MOST_CATEGORIES or 2 * len(different) > len(texts):
+                continue
+            blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
+            for at in candidates:
+                blocks[tuple(body.text(at, key) for key in keys if key != column)].append(at)
+            for whole in sorted(different):
+                sums = [self._whole_of(block, column, whole, columns) for block in blocks.values()]
+                held = [entry for entry in sums if entry is not None]
+                if len(held) > 1 and all(members for _, members in held):
+                    found |= {body.grid_rows[at]: tuple(body.grid_rows[m] for m in members) for at, members in held}
+        return found
+
+    def _whole_of(
+        self, block: Sequence[int], column: int, whole: str, columns: Sequence[int]
+    ) -> tuple[int, Sequence[int]] | None:
+        """The row of a category in a block with the other rows where it adds them up, else with none."""
+        body = self._body
+        own = [at for at in block if body.text(at, column) == whole]
+        members = [at for at in block if body.text(at, column) != whole]
+        if not own:
+            return None
+        compared = 0
+        for measure in columns:
+            told, parts = body.number(own[0], measure), [body.number(at, measure) for at in members]
+            known = [part for part in parts if part is not None]
+            if told is None or len(known) < len(parts):
+                continue
+            if len(own) > 1 or len(known) < 2 or sum(known) != told or not told:
+                return own[0], ()
+            compared += 1
+        return own[0], members if compared else ()
 
     def _has_figures(self, at: int) -> bool:
         return any(
@@ -834,6 +881,8 @@ def _is_time(label: str) -> bool:
 
 
 _YEAR_ALONE = re.compile(r"(?:19|20)\d\d")
+_MOST_CATEGORIES = 50
+"""Different values of a column of which one may add up the others."""
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 

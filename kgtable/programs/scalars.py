@@ -400,8 +400,8 @@ def items(text: str) -> tuple[str, ...]:
 
 def text_of(datum: Datum) -> str:
     """A value as text: as printed where it was, else plainly."""
-    if datum.text:
-        return datum.text
+    if datum.text and not (isinstance(datum.value, TimeSpan) and len(datum.text) == 5 and datum.text.isdecimal()):
+        return datum.text  # but a day that a spreadsheet printed as its number is told as a day
     if isinstance(datum.value, bool):
         return "yes" if datum.value else "no"
     if isinstance(datum.value, TimeSpan):

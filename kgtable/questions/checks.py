@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+import numpy as np
+
 from kgtable.programs.display import display
+from kgtable.programs.relation import NAMING
 from kgtable.questions.coverage import TELLING, Coverage
 from kgtable.questions.english import consumed_cues
 from kgtable.questions.groupings import spellings
@@ -94,6 +97,23 @@ def _adds_levels(found: Interpretation) -> str:
     return f"{measure.name} is added up over different values of {over.name}." if over else ""
 
 
+def _adds_again(found: Interpretation) -> str:
+    """A value of a whole that is printed on each row of its parts, as the total of an order on its lines."""
+    measure = found.best.candidate.measure
+    if found.op not in ("sum", "mean") or measure is None or len(found.source.links) > 1:
+        return ""
+    relation = found.source.links[0].index.relation
+    values = relation.data(measure.place).codes
+    for key in found.source.columns:
+        if not (key.label or key.role in NAMING) or not 1 < key.distinct < key.filled or key.place == measure.place:
+            continue
+        keys = relation.data(key.place).codes
+        pairs = np.unique(np.stack([keys, values])[:, keys >= 0], axis=1).shape[1]
+        if pairs == key.distinct and measure.distinct > 1:
+            return f"{measure.name} is the same on all rows of one {key.name}."
+    return ""
+
+
 def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
@@ -112,5 +132,6 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _lists_amounts,
     _adds_averages,
     _adds_levels,
+    _adds_again,
     _other_reading,
 )

@@ -82,6 +82,7 @@ class ColumnStyle:
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
     percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
     `code_length`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
+    `missing_codes`: figures that stand for no value, such as ``-99`` among weights.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -98,6 +99,7 @@ class ColumnStyle:
     is_of_words: bool = False
     has_days_of_year: bool = False
     code_length: int = 0
+    missing_codes: frozenset[str] = frozenset()
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -245,7 +247,36 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
         has_days_of_year=_has_days_of_year(texts),
         code_length=_code_length(texts),
+        missing_codes=frozenset() if identifier else _missing_codes(texts),
     )
+
+
+_NINES = re.compile(r"-9{1,5}|9{3,5}")
+
+
+def _missing_codes(texts: Iterable[str]) -> frozenset[str]:
+    """The texts of nines that lie far outside all other numbers: ``999`` among ages, ``-99`` where none is negative.
+
+    >>> _missing_codes(["34", "51", "29", "40", "999"]), _missing_codes(["640", "999", "1210", "880"])
+    (frozenset({'999'}), frozenset())
+    """
+    told = list(texts)
+    codes = {text for text in told if _NINES.fullmatch(text)}
+    if not codes:
+        return frozenset()
+    others = [float(text) for text in told if text not in codes and _PLAIN_NUMBER.fullmatch(text)]
+    if len(others) < FEWEST_BESIDE_CODES or len(others) < 0.7 * (len(told) - len(codes)):
+        return frozenset()
+    low, high = min(others), max(others)
+    beyond = max(FARTHEST_OTHERS * high, 1.0)
+    return frozenset(text for text in codes if (low >= 0 > float(text)) or (low >= 0 and float(text) > beyond))
+
+
+_PLAIN_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+FEWEST_BESIDE_CODES = 3
+"""Numbers from which on what lies far outside may be a code."""
+FARTHEST_OTHERS = 4
+"""A code is this much larger than the largest number."""
 
 
 _CLOCKS = ("clock", "moment")
@@ -674,6 +705,7 @@ def has_simple_numbers(style: ColumnStyle) -> bool:
         or style.is_identifier
         or style.is_compact_date
         or style.numbers.decimal_comma
+        or style.missing_codes
     )
     return not unlike
 
@@ -686,6 +718,8 @@ def type_unlike_simple(text: str, style: ColumnStyle) -> CellValue:
 def _type(text: str, style: ColumnStyle) -> CellValue:
     if style.is_compact_date and (day := parse_compact_date(text)):
         return CellValue(CellKind.DATE, None, day.lexical, day.datatype)
+    if style.missing_codes and text.strip() in style.missing_codes:
+        return _MISSING
     if not has_simple_numbers(style):
         return _type_other(text, style, parse_number)
     number = parse_simple(text)
