@@ -148,9 +148,8 @@ def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
     """The table in the bytes of a delimited file."""
     encoding = encoding_of(file, [content], _NO_TEXT)
     text = content.decode(encoding.codec, encoding.errors)
-    delimiter, skip, notices = _delimiter_line(file, text)
+    dialect, skip, notices = _dialect(file, text)
     text = text[skip:]
-    dialect = TextDialect(delimiter) if delimiter else _dialect(file, text)
     held = _HeldText(text)
     try:
         rows = tuple(replace(dialect, strict=True).rows(held.lines()))
@@ -173,9 +172,8 @@ def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> Delim
     text = _FileText(file, encoding)
     with text.open() as stream:
         sample = stream.read(SAMPLE + 64)
-    delimiter, skip, notices = _delimiter_line(file, sample)
+    dialect, skip, notices = _dialect(file, sample)
     text = replace(text, skip=1 if skip else 0)
-    dialect = TextDialect(delimiter) if delimiter else _dialect(file, sample)
     size = content_size(file, limits) if parts > 1 else 0
     try:
         count, width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
@@ -279,21 +277,21 @@ class _TextUpTo:
         yield line + "x"
 
 
-def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]:
-    """The delimiter that a first line ``sep=;`` names, the length of that line, and a notice."""
+def _dialect(file: TableFile, text: str) -> tuple[TextDialect, int, list[Notice]]:
+    """The dialect of a text, the length of a first line ``sep=;`` that names the delimiter, and notices."""
     match = _DELIMITER_LINE.match(text)
-    if match is None:
-        return "", 0, []
-    message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
-    return match[1], match.end(), [Notice("delimiter-line", message, file.relative)]
-
-
-def _dialect(file: TableFile, text: str) -> TextDialect:
+    if match is not None:
+        message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
+        return TextDialect(match[1]), match.end(), [Notice("delimiter-line", message, file.relative)]
     whole = len(text) <= SAMPLE
     dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=file.format.delimiter or ",")
     if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
         raise NoTableError("the text has no columns.", path=file.relative, hint="Name it .csv if it is a table.")
-    return dialect
+    if not dialect.others:
+        return dialect, 0, []
+    ways = " or ".join(repr(other.delimiter + " " * other.spaced) for other in dialect.others)
+    message = f"some rows are separated by {ways} instead of {dialect.delimiter!r}, and were read so"
+    return dialect, 0, [Notice("delimiter", message, file.relative)]
 
 
 def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:

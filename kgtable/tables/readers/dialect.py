@@ -32,7 +32,7 @@ _CUT = re.compile(r"\A\s|[\s,;:(]\Z")
 
 _QUOTED = re.compile(r'"([^"]*)"')
 
-_ONE_VALUE = re.compile(r"(?:\d{1,3}(?: \d{3})+|\S+ [\d:]+)\s*\Z")
+_ONE_VALUE = re.compile(r"(?:\d{1,3}(?: \d{3})+|\S+ [\d:]+|\d{1,2}\W? [^\W\d]+\W? \d{4})\s*\Z")
 
 _DOUBLED = re.compile(r"'[^']*''[^']*'\Z")
 
@@ -44,7 +44,7 @@ class TextDialect:
     """How cells are told apart.
 
     `quote` encloses cells, and is empty where nothing does; `escape` stands before a character that is meant
-    as it is. A file that is `spaced` has spaces behind its delimiters. With `strict`, a misplaced quote is an
+    as it is. Where it is `spaced`, the spaces behind a delimiter belong to it. With `strict`, a misplaced quote is an
     error. `others` are dialects of single rows: those that do not have `width` cells in this one, but in the other,
     with numbers in the columns `numbers`.
     """
@@ -167,6 +167,8 @@ def _best_fit(sample: str, delimiter: str, whole: bool) -> _Fit:
     """The best reading of a sample with a delimiter: in double quotes, unless another one tells more."""
     plain = _fit(sample, TextDialect(delimiter, spaced=_is_spaced(sample, delimiter, '"')), whole)
     fits = [plain]
+    if delimiter == " ":
+        fits.append(_fit(sample, replace(plain.dialect, spaced=True), whole))
     escaped = rf'\\["{re.escape(delimiter)}\\]'
     if re.search(escaped, sample):
         fits.append(_fit(sample, replace(plain.dialect, escape="\\"), whole))
@@ -216,6 +218,8 @@ def _fit(sample: str, dialect: TextDialect, whole: bool) -> _Fit:
         rows.pop()
     filled = tuple(row for row in rows if any(row))
     agreeing = _agreeing(filled)
+    if dialect.delimiter == " " and agreeing[:1] != list(filled[:1]):
+        return _Fit(dialect)
     score = len(agreeing) / max(len(filled), 1) * _wholeness(agreeing, sample, dialect)
     return _Fit(dialect, score if sound else score * _UNSOUND, filled)
 
@@ -232,7 +236,8 @@ def _agreeing(rows: Sequence[Row]) -> list[Row]:
 
 def _wholeness(rows: Sequence[Row], sample: str, dialect: TextDialect) -> float:
     """Share of the cells that hold a value, or a text that is not cut out of more and holds no other delimiter."""
-    cells = list(islice((cell for row in rows for cell in row if cell), _TYPED_CELLS))
+    figures = rows[1:] if dialect.delimiter == " " else rows
+    cells = list(islice((cell for row in figures for cell in row if cell), _TYPED_CELLS))
     if not cells:
         return 0.0
     if dialect.delimiter == " ":  # is in every text: quotes or figures have to tell, and those not of one number
