@@ -13,12 +13,15 @@ from typing import TypeAlias
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
-from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from
+from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from, merge_contexts
 from kgtable.tables.readers.encoding import Encoding, encoding_notices, encoding_of
 from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200
 """Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
+
+MOST_DEPTH = 4
+"""Levels of objects, the document among them, that are searched for a table."""
 
 MOST_MEMBERS = 64
 """Members of a nested object that become columns of their own; one with more stays JSON text."""
@@ -53,7 +56,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     repeated: set[str] = set()
     try:
         document = _parser(repeated)(text)
-        tables = [table for table in _tables(document, partial(check_extent, file, limits)) if any(table.rows)]
+        tables = _tables(document, partial(check_extent, file, limits))
     except (RecursionError, _NestingError) as error:
         raise UnreadableTableError("it is nested too deeply.", path=file.relative, hint=_NO_RECORDS) from error
     except json.JSONDecodeError as error:
@@ -90,29 +93,55 @@ _CheckExtent: TypeAlias = Callable[[int, int, int], None]
 """Called with the height of a table, its width and how many values it has, before it is made."""
 
 
-def _tables(document: object, check: _CheckExtent) -> Iterator[_JsonTable]:
-    """The tables in a JSON document: itself, or those among its members."""
-    if isinstance(document, list):
-        table = _record_table(document, check)
-        if table is not None:
-            yield table
-        return
-    if not isinstance(document, dict):
-        return
-    context, _ = context_from(document, "")
-    data, columns = document.get("data"), document.get("columns")
-    if _all_of(data, list) and isinstance(columns, list):
-        header = tuple(map(_text, columns))
-        yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), "", context)
-        return
-    inner = {key: _record_table(value, check) for key, value in document.items() if _all_of(value, dict)}
-    for key, table in inner.items():
-        if table is not None:
-            yield replace(table, name=sound_text(key), context=context)
-    if not inner and document and all(isinstance(value, list) for value in document.values()):
-        lengths = [len(values) for values in document.values()]
-        check(max(lengths), len(lengths), sum(lengths))
-        yield _JsonTable(_column_rows(document), len(document))
+def _tables(document: object, check: _CheckExtent) -> list[_JsonTable]:
+    """The tables in a JSON document: itself, or the members of its objects at the first level that has any."""
+    level = [_Member((), document, Context())]
+    for _ in range(MOST_DEPTH):
+        found = [table for member in level for table in member.tables(check) if any(table.rows)]
+        if found:
+            return found
+        level = [inner for member in level for inner in member.members()]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A value in a JSON document, the keys that lead to it, and the context that the objects around it give."""
+
+    keys: tuple[str, ...]
+    value: object
+    context: Context
+
+    def members(self) -> list[_Member]:
+        """The values of an object."""
+        if not isinstance(self.value, dict):
+            return []
+        context = self._own_context()
+        return [_Member((*self.keys, key), value, context) for key, value in self.value.items()]
+
+    def tables(self, check: _CheckExtent) -> Iterator[_JsonTable]:
+        """The table that the value is; within an object, an array has to be one of objects."""
+        value, name = self.value, sound_text(".".join(self.keys))
+        if isinstance(value, list) and (not self.keys or _all_of(value, dict)):
+            table = _record_table(value, check)
+            if table is not None:
+                yield replace(table, name=name, context=self.context)
+        if not isinstance(value, dict):
+            return
+        data, columns = value.get("data"), value.get("columns")
+        if _all_of(data, list) and isinstance(columns, list):
+            header = tuple(map(_text, columns))
+            rows = [header, *(tuple(map(_text, row)) for row in data or ())]
+            yield _JsonTable(rows, len(header), name, self._own_context())
+        elif value and all(isinstance(inner, list) and not _all_of(inner, dict) for inner in value.values()):
+            lengths = [len(inner) for inner in value.values()]
+            if not self.keys or len({*lengths}) == 1 < len(lengths):
+                check(max(lengths), len(lengths), sum(lengths))
+                yield _JsonTable(_column_rows(value), len(value), name, self.context)
+
+    def _own_context(self) -> Context:
+        own, _ = context_from(self.value if isinstance(self.value, dict) else {}, "")
+        return merge_contexts(own, self.context)
 
 
 def _all_of(value: object, kind: type) -> bool:
