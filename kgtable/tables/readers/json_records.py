@@ -95,53 +95,39 @@ _CheckExtent: TypeAlias = Callable[[int, int, int], None]
 
 def _tables(document: object, check: _CheckExtent) -> list[_JsonTable]:
     """The tables in a JSON document: itself, or the members of its objects at the first level that has any."""
-    level = [_Member((), document, Context())]
-    for _ in range(MOST_DEPTH):
-        found = [table for member in level for table in member.tables(check) if any(table.rows)]
+    level: list[tuple[str, object, Context]] = [("", document, Context())]
+    for depth in range(MOST_DEPTH):
+        found: list[_JsonTable] = []
+        inner: list[tuple[str, object, Context]] = []
+        for name, value, context in level:
+            own = merge_contexts(context_from(value, "")[0], context) if isinstance(value, dict) else context
+            tables = _tables_of(value, own, check, top=depth == 0)
+            found += [replace(table, name=sound_text(name)) for table in tables if any(table.rows)]
+            if isinstance(value, dict):
+                inner += [(f"{name}.{key}" if depth else key, member, own) for key, member in value.items()]
         if found:
             return found
-        level = [inner for member in level for inner in member.members()]
+        level = inner
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A value in a JSON document, the keys that lead to it, and the context that the objects around it give."""
-
-    keys: tuple[str, ...]
-    value: object
-    context: Context
-
-    def members(self) -> list[_Member]:
-        """The values of an object."""
-        if not isinstance(self.value, dict):
-            return []
-        context = self._own_context()
-        return [_Member((*self.keys, key), value, context) for key, value in self.value.items()]
-
-    def tables(self, check: _CheckExtent) -> Iterator[_JsonTable]:
-        """The table that the value is; within an object, an array has to be one of objects."""
-        value, name = self.value, sound_text(".".join(self.keys))
-        if isinstance(value, list) and (not self.keys or _all_of(value, dict)):
-            table = _record_table(value, check)
-            if table is not None:
-                yield replace(table, name=name, context=self.context)
-        if not isinstance(value, dict):
-            return
-        data, columns = value.get("data"), value.get("columns")
-        if _all_of(data, list) and isinstance(columns, list):
-            header = tuple(map(_text, columns))
-            rows = [header, *(tuple(map(_text, row)) for row in data or ())]
-            yield _JsonTable(rows, len(header), name, self._own_context())
-        elif value and all(isinstance(inner, list) and not _all_of(inner, dict) for inner in value.values()):
-            lengths = [len(inner) for inner in value.values()]
-            if not self.keys or len({*lengths}) == 1 < len(lengths):
-                check(max(lengths), len(lengths), sum(lengths))
-                yield _JsonTable(_column_rows(value), len(value), name, self.context)
-
-    def _own_context(self) -> Context:
-        own, _ = context_from(self.value if isinstance(self.value, dict) else {}, "")
-        return merge_contexts(own, self.context)
+def _tables_of(value: object, context: Context, check: _CheckExtent, *, top: bool) -> Iterator[_JsonTable]:
+    """The table that a value is; within an object, an array has to be one of objects."""
+    if isinstance(value, list) and (top or _all_of(value, dict)):
+        table = _record_table(value, check)
+        if table is not None:
+            yield replace(table, context=context)
+    if not isinstance(value, dict):
+        return
+    data, columns = value.get("data"), value.get("columns")
+    if _all_of(data, list) and isinstance(columns, list):
+        header = tuple(map(_text, columns))
+        yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), context=context)
+    elif value and all(isinstance(inner, list) and not _all_of(inner, dict) for inner in value.values()):
+        lengths = [len(inner) for inner in value.values()]
+        if top or len({*lengths}) == 1 < len(lengths):
+            check(max(lengths), len(lengths), sum(lengths))
+            yield _JsonTable(_column_rows(value), len(value))
 
 
 def _all_of(value: object, kind: type) -> bool:
