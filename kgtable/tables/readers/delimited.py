@@ -7,10 +7,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
@@ -32,18 +33,8 @@ SAMPLE = 1 << 18
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
 
 
-class _Text(Protocol):
-    """Decoded text that can be walked line by line any number of times."""
-
-    def lines(self) -> Iterator[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _HeldText:
-    text: str
-
-    def lines(self) -> Iterator[str]:
-        return iter(io.StringIO(self.text, newline=""))
+_Lines: TypeAlias = Callable[[], Iterable[str]]
+"""Gives the lines of a text, anew on each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +57,21 @@ class _FileText:
             codec = self.encoding.codec.removesuffix("-sig")
             with io.TextIOWrapper(content, codec, self.encoding.errors, newline="") as text:
                 yield from text
+
+    def lines_up_to(self, end: int) -> Iterator[str]:
+        """The lines up to a byte, and one more character."""
+        line = ""
+        with open_content(self.file) as stream:
+            content = io.BufferedReader(_BytesUpTo(stream, end))
+            text = io.TextIOWrapper(content, self.encoding.codec, self.encoding.errors, newline="")
+            for number, following in enumerate(text):
+                if number > self.skip:
+                    yield line
+                line = following
+        if line.endswith(("\r", "\n")):
+            yield line
+            line = ""
+        yield line + "x"
 
     def open(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(
@@ -150,16 +156,16 @@ def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
     text = content.decode(encoding.codec, encoding.errors)
     dialect, skip, notices = _dialect(file, text)
     text = text[skip:]
-    held = _HeldText(text)
+    lines = partial(io.StringIO, text, newline="")
     try:
-        rows = tuple(replace(dialect, strict=True).rows(held.lines()))
+        rows = tuple(replace(dialect, strict=True).rows(lines()))
     except csv.Error as error:
-        dialect, notice = _mend_quotes(file, held, dialect, error)
+        dialect, notice = _mend_quotes(file, lines, dialect, error)
         notices.append(notice)
-        rows = tuple(dialect.rows(held.lines()))
+        rows = tuple(dialect.rows(lines()))
     if encoding.fault is not None:
         prefix = content[: encoding.fault].decode(encoding.codec, encoding.errors)[skip:]
-        notices.append(_misfit(file, encoding, _HeldText(prefix + "x"), dialect))
+        notices.append(_misfit(file, encoding, io.StringIO(prefix + "x", newline=""), dialect))
     return _grid(file, rows, encoding, dialect, max(map(len, rows), default=0), notices)
 
 
@@ -178,11 +184,11 @@ def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> Delim
     try:
         count, width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
     except csv.Error as error:
-        dialect, notice = _mend_quotes(file, text, dialect, error)
+        dialect, notice = _mend_quotes(file, text.lines, dialect, error)
         notices.append(notice)
         count, width, marks = _measured(text, dialect, size, parts, sample[:skip])
     if encoding.fault is not None:
-        notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
+        notices.append(_misfit(file, encoding, text.lines_up_to(encoding.fault), dialect))
     return DelimitedScan(DelimitedRows(text, dialect, count), width, tuple(notices), marks)
 
 
@@ -252,31 +258,6 @@ class _BytesUpTo(io.RawIOBase):
         return len(content)
 
 
-@dataclass(frozen=True, slots=True)
-class _TextUpTo:
-    """The text of a file up to a byte, and one more character."""
-
-    text: _FileText
-    end: int
-
-    def lines(self) -> Iterator[str]:
-        encoding, line = self.text.encoding, ""
-        with (
-            open_content(self.text.file) as stream,
-            io.TextIOWrapper(
-                io.BufferedReader(_BytesUpTo(stream, self.end)), encoding.codec, encoding.errors, newline=""
-            ) as text,
-        ):
-            for number, following in enumerate(text):
-                if number > self.text.skip:
-                    yield line
-                line = following
-        if line.endswith(("\r", "\n")):
-            yield line
-            line = ""
-        yield line + "x"
-
-
 def _dialect(file: TableFile, text: str) -> tuple[TextDialect, int, list[Notice]]:
     """The dialect of a text, the length of a first line ``sep=;`` that names the delimiter, and notices."""
     match = _DELIMITER_LINE.match(text)
@@ -294,9 +275,9 @@ def _dialect(file: TableFile, text: str) -> tuple[TextDialect, int, list[Notice]
     return dialect, 0, [Notice("delimiter", message, file.relative)]
 
 
-def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:
+def _mend_quotes(file: TableFile, lines: _Lines, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:
     """The dialect that suits misplaced quotes, and a notice of the first row that has one."""
-    row = _sound_rows(text, replace(dialect, strict=True))
+    row = _sound_rows(lines(), replace(dialect, strict=True))
     if "field larger" in str(error):
         raise UnreadableTableError(
             f"a cell is longer than {MAX_CELL:,} characters.",
@@ -308,7 +289,7 @@ def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.
         message = "a closing quote is followed by text; both are kept in the cell"
         return dialect, Notice("quotes", message, file.relative, row=row)
     plain = replace(dialect, quote="")
-    widths = {len(cells) for cells in plain.rows(text.lines()) if cells}
+    widths = {len(cells) for cells in plain.rows(lines()) if cells}
     if len(widths) == 1 and widths != {1}:
         message = "a quote is never closed; quotes are read as part of the text"
         return plain, Notice("quotes", message, file.relative, row=row)
@@ -316,21 +297,21 @@ def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.
     return dialect, Notice("quotes", message, file.relative, row=row)
 
 
-def _sound_rows(text: _Text, dialect: TextDialect) -> int:
+def _sound_rows(lines: Iterable[str], dialect: TextDialect) -> int:
     """How many rows come before the first fault."""
     count = 0
     try:
-        for _ in dialect.rows(text.lines()):
+        for _ in dialect.rows(lines):
             count += 1
     except csv.Error:
         pass
     return count
 
 
-def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: TextDialect) -> Notice:
+def _misfit(file: TableFile, encoding: Encoding, before: Iterable[str], dialect: TextDialect) -> Notice:
     """The notice of a byte that does not fit the encoding; `before` is the text up to it."""
     place = (0, 0)
-    for row, cells in enumerate(dialect.rows(before.lines())):
+    for row, cells in enumerate(dialect.rows(before)):
         place = (row, len(cells) - 1)
     if file.encoding is None and encoding.codec in CODE_PAGES:
         name = CODE_PAGES[encoding.codec]

@@ -59,10 +59,10 @@ class TextDialect:
     def _plain_rows(self, lines: Iterable[str]) -> Iterator[Row]:
         # Python's limit holds for all readers of the process, also in the middle of a file.
         with _LONGEST_FIELD.changed(lambda limit: max(limit, MAX_CELL)):
-            quoting = csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE
             yield from map(tuple, csv.reader(
-                lines, delimiter=self.delimiter, quotechar=self.quote or None, quoting=quoting,
-                escapechar=self.escape or None, skipinitialspace=self.spaced, strict=self.strict,
+                lines, delimiter=self.delimiter, quotechar=self.quote or None, escapechar=self.escape or None,
+                quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE, skipinitialspace=self.spaced,
+                strict=self.strict,
             ))  # fmt: skip
 
     def _read(self, lines: Iterable[str]) -> Iterator[tuple[Row, str]]:
@@ -83,11 +83,7 @@ class TextDialect:
             if more or inside or len(row) != self.width or any(map(_CUT.search, row)):
                 continue
             values = {at for at, cell in enumerate(row) if _VALUE.match(cell)}
-            if (
-                values
-                and not values.isdisjoint(self.numbers)
-                and all(at in values or not row[at] for at in self.numbers)
-            ):
+            if values & {*self.numbers} and {at for at in self.numbers if row[at]} <= values:
                 return row
             if not values and other.delimiter != " " and self.width > 2 and all(row):  # names, not a sentence
                 return row

@@ -210,13 +210,9 @@ def _is_plausible(sign: str, before: str, after: str) -> bool:
     kind = unicodedata.category(sign)
     if "─" <= sign <= "▟" or not (sign.isprintable() or sign == "\xa0"):
         return False
-    behind, ahead = _is_in_word(before), _is_in_word(after)
+    behind, ahead = (c.isalpha() or (not c.isascii() and unicodedata.category(c)[0] == "S") for c in (before, after))
     cut = (behind and (ahead or kind in ("Ps", "Pi"))) or (ahead and kind in ("Pe", "Pf"))
     return sign == "’" or kind == "Pd" or not cut
-
-
-def _is_in_word(sign: str) -> bool:
-    return sign.isalpha() or (not sign.isascii() and unicodedata.category(sign)[0] == "S")
 
 
 def _utf16_without_mark(start: bytes) -> str | None:
