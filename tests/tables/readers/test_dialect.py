@@ -57,13 +57,13 @@ def written(delimiter: str, **options: object) -> str:
             id="a row with spaces behind commas",
         ),
         pytest.param(
-            "Item\tCode\tWeight\nA\tX\t545,3\nB\tY\t12,5\n\nNote: estimates, revised, 2019\nSource: office, 2020\n",
+            "Item\tCode\tWeight\nA, old\tX\t545,3\nB, new\tY\t12,5\n\nNote: estimates, revised; see page 3\nSource: office, 2020\n",
             (
                 ("Item", "Code", "Weight"),
-                ("A", "X", "545,3"),
-                ("B", "Y", "12,5"),
+                ("A, old", "X", "545,3"),
+                ("B, new", "Y", "12,5"),
                 (),
-                ("Note: estimates, revised, 2019",),
+                ("Note: estimates, revised; see page 3",),
                 ("Source: office, 2020",),
             ),
             id="notes with commas",
