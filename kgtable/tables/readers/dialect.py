@@ -167,7 +167,7 @@ def _encloses_cells(sample: str, delimiter: str) -> bool:
     """Whether as many cells begin with a single quote as end with one."""
     sample, edge = sample.replace("\r", "\n"), re.escape(delimiter)
     begin = len(re.findall(rf"(?:^|{edge} ?)'(?!')", sample, re.MULTILINE))
-    return begin > 1 and begin == len(re.findall(rf"(?<!')'(?={edge}|$)", sample, re.MULTILINE))
+    return begin > 0 and begin == len(re.findall(rf"(?<!')'(?={edge}|$)", sample, re.MULTILINE))
 
 
 def _fit(sample: str, dialect: TextDialect, whole: bool) -> _Fit:

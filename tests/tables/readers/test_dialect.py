@@ -36,6 +36,7 @@ def written(delimiter: str, **options: object) -> str:
             id="comma and space",
         ),
         pytest.param(written(",", quotechar="'"), TABLE, id="single quotes where they are needed"),
+        pytest.param("a;b\n'O''Neil';1\nx;2\n", (("a", "b"), ("O'Neil", "1"), ("x", "2")), id="one in single quotes"),
         pytest.param(written("\t", quotechar="'", quoting=csv.QUOTE_ALL), TABLE, id="single quotes everywhere"),
         pytest.param(written(",", doublequote=False, escapechar="\\"), TABLE, id="backslash before quotes"),
         pytest.param(
@@ -57,7 +58,8 @@ def written(delimiter: str, **options: object) -> str:
             id="a row with spaces behind commas",
         ),
         pytest.param(
-            "Item\tCode\tWeight\nA, old\tX\t545,3\nB, new\tY\t12,5\n\nNote: estimates, revised; see page 3\nSource: office, 2020\n",
+            "Item\tCode\tWeight\nA, old\tX\t545,3\nB, new\tY\t12,5\n\n"
+            "Note: estimates, revised; see page 3\nSource: office, 2020\n",
             (
                 ("Item", "Code", "Weight"),
                 ("A, old", "X", "545,3"),
