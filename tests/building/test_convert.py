@@ -21,7 +21,8 @@ from kgtable.graph.terms import Share
 from kgtable.tables.discovery import find_files
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
-from kgtable.tables.readers.delimited import TextDialect, scan_delimited
+from kgtable.tables.readers.delimited import scan_delimited
+from kgtable.tables.readers.dialect import TextDialect
 from tests.graph.support import grid
 
 
@@ -101,7 +102,7 @@ def test_long_cells_are_read_without_a_lasting_change_of_the_limit() -> None:
     limit, long = csv.field_size_limit(), "x" * 200_000
     lines = [f"{long},1\n", f"{long},2\n"]
     assert limit == 131_072
-    one, other = TextDialect().rows(lines), TextDialect(quoted=False).rows(lines)
+    one, other = TextDialect().rows(lines), TextDialect(quote="").rows(lines)
     assert next(one) == next(other) == (long, "1")
     one.close()  # type: ignore[attr-defined]
     assert list(other) == [(long, "2")]

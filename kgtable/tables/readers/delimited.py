@@ -1,4 +1,4 @@
-"""Reader of CSV, TSV and similar files: finds the delimiter, and keeps every cell's text unchanged."""
+"""Reader of CSV, TSV and similar files, which keeps every cell's text unchanged."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import (
-    ProcessSetting,
     ReadLimits,
     chunks,
     content_size,
@@ -24,141 +24,17 @@ from kgtable.tables.limits import (
     unreadable,
 )
 from kgtable.tables.model import Grid, Notice, Row, Source
+from kgtable.tables.readers.dialect import MAX_CELL, TextDialect, detect_dialect
 from kgtable.tables.readers.encoding import CODE_PAGES, REPLACE, WIDE, Encoding, encoding_of
 
-DELIMITERS = (",", "\t", ";", "|", "\x1f")
-"""In order of preference; comma wins unless another one clearly fits better."""
-
-MAX_CELL = 1 << 28
-
-_LONGEST_FIELD = ProcessSetting(csv.field_size_limit, csv.field_size_limit)
-
-_DECIMAL_COMMA = re.compile(r"\s*[-+−(]?(?:\d+|\d{1,3}(?:[. ]\d{3})+),\d+\)?\s*%?\s*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class TextDialect:
-    """A delimiter, whether double quotes enclose cells, and whether a misplaced quote is an error."""
-
-    delimiter: str = ","
-    quoted: bool = True
-    strict: bool = False
-
-    def rows(self, lines: Iterable[str]) -> Iterator[Row]:
-        """Rows of cells from lines that keep their line ends (as `open(newline="")` gives them)."""
-        # Python's limit holds for all readers of the process, also in the middle of a file.
-        with _LONGEST_FIELD.changed(lambda limit: max(limit, MAX_CELL)):
-            if self.quoted:
-                yield from map(tuple, csv.reader(lines, delimiter=self.delimiter, strict=self.strict))
-            else:
-                yield from map(tuple, csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """How a sample looks when it is split at a delimiter."""
-
-    delimiter: str
-    width: int
-    """Commonest number of cells in a row that is not blank."""
-    consistent: float
-    """Share of rows of that width."""
-    broken: bool
-    """Quotes stand where RFC 4180 has none."""
-    rows: tuple[Row, ...]
-
-    @property
-    def splits(self) -> bool:
-        return self.width > 1 and not self.broken
-
-
-def detect_dialect(sample: str, *, whole: bool, preferred: str = ",") -> TextDialect:
-    """The dialect of a text from its beginning; `whole` says that the sample is all of it.
-
-    `preferred` is the delimiter that the file's name suggests.
-
-    >>> detect_dialect("a;b\\n1,5;2\\n", whole=True).delimiter
-    ';'
-    """
-    fits = {d: _fit(sample, d, whole) for d in DELIMITERS if d in sample or d == preferred}
-    own = fits.pop(preferred)
-    rivals = [fit for fit in fits.values() if fit.splits]
-    if not rivals:
-        return TextDialect(preferred)
-    best = max(rivals, key=lambda fit: (fit.consistent, fit.width, -DELIMITERS.index(fit.delimiter)))
-    return TextDialect(best.delimiter if _is_better(best, own) else preferred)
-
-
-def _is_better(rival: _Fit, own: _Fit) -> bool:
-    """Whether a delimiter fits clearly better than the preferred one."""
-    if not own.splits:
-        if len(rival.rows) == 1 and rival.delimiter not in "\t\x1f":
-            return not any(cell.startswith(" ") for cell in rival.rows[0])
-        # two cells a row may be text with a semicolon: the first row, a header most often, must have them too
-        return rival.consistent >= 0.5 and (rival.width > 2 or len(rival.rows[0]) > 1)
-    if rival.consistent > 0.5 and _commas_are_decimal(rival, own.delimiter):
-        return True
-    if rival.consistent <= own.consistent:
-        return False
-    if rival.consistent == 1:
-        return len(rival.rows) > 2 or rival.width > own.width
-    return rival.consistent - own.consistent > 0.2 and rival.width >= own.width
-
-
-def _commas_are_decimal(rival: _Fit, delimiter: str) -> bool:
-    """Whether the preferred delimiter is a comma that occurs, in rows of the commonest width, in decimals only."""
-    if delimiter != ",":
-        return False
-    cells = [cell for row in rival.rows if len(row) == rival.width for cell in row if "," in cell]
-    return bool(cells) and all(_DECIMAL_COMMA.match(cell) for cell in cells)
-
-
-def _fit(sample: str, delimiter: str, whole: bool) -> _Fit:
-    dialect = TextDialect(delimiter, strict=True)
-    broken = _has_stray_quotes(sample, delimiter)
-    rows: list[Row] = []
-    try:
-        rows.extend(dialect.rows(io.StringIO(sample, newline="")))
-    except csv.Error as error:
-        if whole or "unexpected end" not in str(error):
-            broken = True
-    if not whole and len(rows) > 1:
-        rows.pop()
-    filled = tuple(row for row in rows if row)
-    if not filled:
-        return _Fit(delimiter, 1, 0.0, broken, ())
-    width, count = Counter(map(len, filled)).most_common(1)[0]
-    return _Fit(delimiter, width, count / len(filled), broken, filled)
-
-
-def _has_stray_quotes(sample: str, delimiter: str) -> bool:
-    """Whether a quote opens or closes beside anything but the delimiter, a line end or a quote."""
-    if '"' not in sample:
-        return False
-    edge = re.escape(delimiter) + '\r\n"'
-    inside_both = re.compile(rf'[^{edge}]"(?=[^{edge}])')
-    unquoted = re.sub(r'""', "", sample)
-    return len(inside_both.findall(unquoted)) > 0.2 * unquoted.count('"')
-
-
-SAMPLE = 1 << 16
-"""How many characters the dialect is found from, at the least."""
+SAMPLE = 1 << 18
+"""How many characters the dialect is found from."""
 
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
 
 
-class _Text(Protocol):
-    """Decoded text that can be walked line by line any number of times."""
-
-    def lines(self) -> Iterator[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _HeldText:
-    text: str
-
-    def lines(self) -> Iterator[str]:
-        return iter(io.StringIO(self.text, newline=""))
+_Lines: TypeAlias = Callable[[], Iterable[str]]
+"""Gives the lines of a text, anew on each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +57,21 @@ class _FileText:
             codec = self.encoding.codec.removesuffix("-sig")
             with io.TextIOWrapper(content, codec, self.encoding.errors, newline="") as text:
                 yield from text
+
+    def lines_up_to(self, end: int) -> Iterator[str]:
+        """The lines up to a byte, and one more character."""
+        line = ""
+        with open_content(self.file) as stream:
+            content = io.BufferedReader(_BytesUpTo(stream, end))
+            text = io.TextIOWrapper(content, self.encoding.codec, self.encoding.errors, newline="")
+            for number, following in enumerate(text):
+                if number > self.skip:
+                    yield line
+                line = following
+        if line.endswith(("\r", "\n")):
+            yield line
+            line = ""
+        yield line + "x"
 
     def open(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(
@@ -263,19 +154,18 @@ def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
     """The table in the bytes of a delimited file."""
     encoding = encoding_of(file, [content], _NO_TEXT)
     text = content.decode(encoding.codec, encoding.errors)
-    delimiter, skip, notices = _delimiter_line(file, text)
+    dialect, skip, notices = _dialect(file, text)
     text = text[skip:]
-    dialect = TextDialect(delimiter) if delimiter else _dialect(file, text)
-    held = _HeldText(text)
+    lines = partial(io.StringIO, text, newline="")
     try:
-        rows = tuple(replace(dialect, strict=True).rows(held.lines()))
+        rows = tuple(replace(dialect, strict=True).rows(lines()))
     except csv.Error as error:
-        dialect, notice = _mend_quotes(file, held, dialect, error)
+        dialect, notice = _mend_quotes(file, lines, dialect, error)
         notices.append(notice)
-        rows = tuple(dialect.rows(held.lines()))
+        rows = tuple(dialect.rows(lines()))
     if encoding.fault is not None:
         prefix = content[: encoding.fault].decode(encoding.codec, encoding.errors)[skip:]
-        notices.append(_misfit(file, encoding, _HeldText(prefix + "x"), dialect))
+        notices.append(_misfit(file, encoding, io.StringIO(prefix + "x", newline=""), dialect))
     return _grid(file, rows, encoding, dialect, max(map(len, rows), default=0), notices)
 
 
@@ -287,19 +177,18 @@ def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> Delim
     encoding = encoding_of(file, chunks(file, limits), _NO_TEXT)
     text = _FileText(file, encoding)
     with text.open() as stream:
-        sample = stream.read(SAMPLE * 4)
-    delimiter, skip, notices = _delimiter_line(file, sample)
+        sample = stream.read(SAMPLE + 64)
+    dialect, skip, notices = _dialect(file, sample)
     text = replace(text, skip=1 if skip else 0)
-    dialect = TextDialect(delimiter) if delimiter else _dialect(file, sample)
     size = content_size(file, limits) if parts > 1 else 0
     try:
         count, width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
     except csv.Error as error:
-        dialect, notice = _mend_quotes(file, text, dialect, error)
+        dialect, notice = _mend_quotes(file, text.lines, dialect, error)
         notices.append(notice)
         count, width, marks = _measured(text, dialect, size, parts, sample[:skip])
     if encoding.fault is not None:
-        notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
+        notices.append(_misfit(file, encoding, text.lines_up_to(encoding.fault), dialect))
     return DelimitedScan(DelimitedRows(text, dialect, count), width, tuple(notices), marks)
 
 
@@ -369,51 +258,26 @@ class _BytesUpTo(io.RawIOBase):
         return len(content)
 
 
-@dataclass(frozen=True, slots=True)
-class _TextUpTo:
-    """The text of a file up to a byte, and one more character."""
-
-    text: _FileText
-    end: int
-
-    def lines(self) -> Iterator[str]:
-        encoding, line = self.text.encoding, ""
-        with (
-            open_content(self.text.file) as stream,
-            io.TextIOWrapper(
-                io.BufferedReader(_BytesUpTo(stream, self.end)), encoding.codec, encoding.errors, newline=""
-            ) as text,
-        ):
-            for number, following in enumerate(text):
-                if number > self.text.skip:
-                    yield line
-                line = following
-        if line.endswith(("\r", "\n")):
-            yield line
-            line = ""
-        yield line + "x"
-
-
-def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]:
-    """The delimiter that a first line ``sep=;`` names, the length of that line, and a notice."""
+def _dialect(file: TableFile, text: str) -> tuple[TextDialect, int, list[Notice]]:
+    """The dialect of a text, the length of a first line ``sep=;`` that names the delimiter, and notices."""
     match = _DELIMITER_LINE.match(text)
-    if match is None:
-        return "", 0, []
-    message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
-    return match[1], match.end(), [Notice("delimiter-line", message, file.relative)]
-
-
-def _dialect(file: TableFile, text: str) -> TextDialect:
+    if match is not None:
+        message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
+        return TextDialect(match[1]), match.end(), [Notice("delimiter-line", message, file.relative)]
     whole = len(text) <= SAMPLE
     dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=file.format.delimiter or ",")
     if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
         raise NoTableError("the text has no columns.", path=file.relative, hint="Name it .csv if it is a table.")
-    return dialect
+    if not dialect.others:
+        return dialect, 0, []
+    ways = " or ".join(repr(other.delimiter + " " * other.spaced) for other in dialect.others)
+    message = f"some rows are separated by {ways} instead of {dialect.delimiter!r}, and were read so"
+    return dialect, 0, [Notice("delimiter", message, file.relative)]
 
 
-def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:
+def _mend_quotes(file: TableFile, lines: _Lines, dialect: TextDialect, error: csv.Error) -> tuple[TextDialect, Notice]:
     """The dialect that suits misplaced quotes, and a notice of the first row that has one."""
-    row = _sound_rows(text, replace(dialect, strict=True))
+    row = _sound_rows(lines(), replace(dialect, strict=True))
     if "field larger" in str(error):
         raise UnreadableTableError(
             f"a cell is longer than {MAX_CELL:,} characters.",
@@ -424,8 +288,8 @@ def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.
     if "unexpected end" not in str(error):
         message = "a closing quote is followed by text; both are kept in the cell"
         return dialect, Notice("quotes", message, file.relative, row=row)
-    plain = replace(dialect, quoted=False)
-    widths = {len(cells) for cells in plain.rows(text.lines()) if cells}
+    plain = replace(dialect, quote="")
+    widths = {len(cells) for cells in plain.rows(lines()) if cells}
     if len(widths) == 1 and widths != {1}:
         message = "a quote is never closed; quotes are read as part of the text"
         return plain, Notice("quotes", message, file.relative, row=row)
@@ -433,21 +297,21 @@ def _mend_quotes(file: TableFile, text: _Text, dialect: TextDialect, error: csv.
     return dialect, Notice("quotes", message, file.relative, row=row)
 
 
-def _sound_rows(text: _Text, dialect: TextDialect) -> int:
+def _sound_rows(lines: Iterable[str], dialect: TextDialect) -> int:
     """How many rows come before the first fault."""
     count = 0
     try:
-        for _ in dialect.rows(text.lines()):
+        for _ in dialect.rows(lines):
             count += 1
     except csv.Error:
         pass
     return count
 
 
-def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: TextDialect) -> Notice:
+def _misfit(file: TableFile, encoding: Encoding, before: Iterable[str], dialect: TextDialect) -> Notice:
     """The notice of a byte that does not fit the encoding; `before` is the text up to it."""
     place = (0, 0)
-    for row, cells in enumerate(dialect.rows(before.lines())):
+    for row, cells in enumerate(dialect.rows(before)):
         place = (row, len(cells) - 1)
     if file.encoding is None and encoding.codec in CODE_PAGES:
         name = CODE_PAGES[encoding.codec]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ CODE_PAGES: Mapping[str, str] = MappingProxyType({
     "cp1254": "Windows-1254", "cp1255": "Windows-1255", "cp1256": "Windows-1256", "cp1257": "Windows-1257",
     "koi8_r": "KOI8-R", "koi8_u": "KOI8-U", "iso8859_2": "ISO 8859-2", "iso8859_7": "ISO 8859-7",
     "shift_jis": "Shift_JIS", "euc_jp": "EUC-JP", "big5": "Big5", "gb18030": "GB18030", "euc_kr": "EUC-KR",
+    "cp850": "CP850", "cp437": "CP437", "cp866": "CP866",
 })  # fmt: skip
 """The encodings that text which is not Unicode is tried in, with their names."""
 
@@ -178,7 +180,10 @@ def _alphabets() -> Mapping[str, list[frozenset[str]]]:
 
 
 def _explained(sample: bytes, codec: str) -> float | None:
-    """The share of characters beyond ASCII that one language explains; None where bytes do not fit."""
+    """The share of characters beyond ASCII that one language explains; None where bytes do not fit.
+
+    Signs count where they stand as in a sentence, and letters of other scripts where no Latin one is beside them.
+    """
     try:
         text = f" {sample.decode(codec)} "
     except UnicodeDecodeError:
@@ -188,16 +193,26 @@ def _explained(sample: bytes, codec: str) -> float | None:
     for at, sign in enumerate(text):
         if not sign.isascii():
             total += 1
+            before, after = text[at - 1], text[at + 1]
             if unicodedata.normalize("NFKC", sign) == sign and sign.isalpha():
-                letters.append(sign)
-            elif unicodedata.category(sign) in ("Pf", "Pd"):
-                signs += 1
-            else:  # a symbol stands beside a word, not in it
-                signs += sign.isprintable() + (sign == "\xa0") - (text[at - 1].isalpha() and text[at + 1].isalpha())
+                if sign < "\u0370" or not re.search("[A-Za-z]", before + after):
+                    letters.append(sign)
+            else:
+                signs += _is_plausible(sign, before, after)
     alphabets = _alphabets()[codec]
     one = max(sum(letter in alphabet for letter in letters) for alphabet in alphabets)
     mixed = sum(letter in frozenset().union(*alphabets) for letter in letters)
     return (signs + max(one, 0.9 * mixed)) / max(total, 1)
+
+
+def _is_plausible(sign: str, before: str, after: str) -> bool:
+    """Whether a sign that is not a letter may stand there: symbols beside a word, quotes and brackets around one."""
+    kind = unicodedata.category(sign)
+    if "─" <= sign <= "▟" or not (sign.isprintable() or sign == "\xa0"):
+        return False
+    behind, ahead = (c.isalpha() or (not c.isascii() and unicodedata.category(c)[0] == "S") for c in (before, after))
+    cut = (behind and (ahead or kind in ("Ps", "Pi"))) or (ahead and kind in ("Pe", "Pf"))
+    return sign == "’" or kind == "Pd" or not cut
 
 
 def _utf16_without_mark(start: bytes) -> str | None:

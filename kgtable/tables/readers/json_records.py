@@ -13,12 +13,15 @@ from typing import TypeAlias
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
-from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from
+from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from, merge_contexts
 from kgtable.tables.readers.encoding import Encoding, encoding_notices, encoding_of
 from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200
 """Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
+
+MOST_DEPTH = 4
+"""Levels of objects, the document among them, that are searched for a table."""
 
 MOST_MEMBERS = 64
 """Members of a nested object that become columns of their own; one with more stays JSON text."""
@@ -53,7 +56,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     repeated: set[str] = set()
     try:
         document = _parser(repeated)(text)
-        tables = [table for table in _tables(document, partial(check_extent, file, limits)) if any(table.rows)]
+        tables = _tables(document, partial(check_extent, file, limits))
     except (RecursionError, _NestingError) as error:
         raise UnreadableTableError("it is nested too deeply.", path=file.relative, hint=_NO_RECORDS) from error
     except json.JSONDecodeError as error:
@@ -90,29 +93,41 @@ _CheckExtent: TypeAlias = Callable[[int, int, int], None]
 """Called with the height of a table, its width and how many values it has, before it is made."""
 
 
-def _tables(document: object, check: _CheckExtent) -> Iterator[_JsonTable]:
-    """The tables in a JSON document: itself, or those among its members."""
-    if isinstance(document, list):
-        table = _record_table(document, check)
+def _tables(document: object, check: _CheckExtent) -> list[_JsonTable]:
+    """The tables in a JSON document: itself, or the members of its objects at the first level that has any."""
+    level: list[tuple[str, object, Context]] = [("", document, Context())]
+    for depth in range(MOST_DEPTH):
+        found: list[_JsonTable] = []
+        inner: list[tuple[str, object, Context]] = []
+        for name, value, context in level:
+            own = merge_contexts(context_from(value, "")[0], context) if isinstance(value, dict) else context
+            tables = _tables_of(value, own, check, top=depth == 0)
+            found += [replace(table, name=sound_text(name)) for table in tables if any(table.rows)]
+            if isinstance(value, dict):
+                inner += [(f"{name}.{key}" if depth else key, member, own) for key, member in value.items()]
+        if found:
+            return found
+        level = inner
+    return []
+
+
+def _tables_of(value: object, context: Context, check: _CheckExtent, *, top: bool) -> Iterator[_JsonTable]:
+    """The table that a value is; within an object, an array has to be one of objects."""
+    if isinstance(value, list) and (top or _all_of(value, dict)):
+        table = _record_table(value, check)
         if table is not None:
-            yield table
+            yield replace(table, context=context)
+    if not isinstance(value, dict):
         return
-    if not isinstance(document, dict):
-        return
-    context, _ = context_from(document, "")
-    data, columns = document.get("data"), document.get("columns")
+    data, columns = value.get("data"), value.get("columns")
     if _all_of(data, list) and isinstance(columns, list):
         header = tuple(map(_text, columns))
-        yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), "", context)
-        return
-    inner = {key: _record_table(value, check) for key, value in document.items() if _all_of(value, dict)}
-    for key, table in inner.items():
-        if table is not None:
-            yield replace(table, name=sound_text(key), context=context)
-    if not inner and document and all(isinstance(value, list) for value in document.values()):
-        lengths = [len(values) for values in document.values()]
-        check(max(lengths), len(lengths), sum(lengths))
-        yield _JsonTable(_column_rows(document), len(document))
+        yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), context=context)
+    elif value and all(isinstance(inner, list) and not _all_of(inner, dict) for inner in value.values()):
+        lengths = [len(inner) for inner in value.values()]
+        if top or len({*lengths}) == 1 < len(lengths):
+            check(max(lengths), len(lengths), sum(lengths))
+            yield _JsonTable(_column_rows(value), len(value))
 
 
 def _all_of(value: object, kind: type) -> bool:

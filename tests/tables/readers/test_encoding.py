@@ -52,6 +52,11 @@ def test_the_fault_is_the_first_byte_that_does_not_fit(text: str, at: int) -> No
         ("Αθήνα;Πληθυσμός;Πάτρα".encode("cp1253"), "cp1253"),
         ("市名,人口\n札幌市,1973395\n".encode("shift_jis"), "shift_jis"),
         ("城市,人口\n台北市,2602418\n".encode("big5"), "big5"),
+        ("Область;Население;Казань".encode("cp866"), "cp866"),
+        ("Größe;Köln;Übung".encode("cp850"), "cp850"),
+        ("Málaga;Año;niño".encode("cp850"), "cp850"),
+        ("Größe;5 ¢".encode("cp437"), "cp437"),
+        ("“Größe”;Île–de–France;5 ±1;„été“".encode("cp1252"), "cp1252"),
         ("éüß".encode() + b"\xff", "utf-8"),
     ],
 )

@@ -25,6 +25,8 @@ from tests.tables.readers.files import read_all, read_one
         ('[["a", "b"], [1], []]', (("a", "b"), ("1",), ())),
         ('{"columns": ["a", "b"], "data": [[1, 2]]}', (("a", "b"), ("1", "2"))),
         ('{"ok": true, "data": [{"a": 1}]}', (("a",), ("1",))),
+        ('{"in": {"x": 1}, "out": {"hourly": [{"a": 1}, {"a": 2}]}}', (("a",), ("1",), ("2",))),
+        ('{"lat": 5, "hourly": {"t": [1, 2], "v": [null, 3]}}', (("t", "v"), ("1", "null"), ("2", "3"))),
         ('[{"a": {"b": [1.0, null, "ü"]}}]', (("a.b",), ('[1.0,null,"ü"]',))),
         (
             '[{"a": 1, "d": {"name": "x", "n": {"o": 2}}}, {"d": null}, {"d": {"age": 7}}]',
@@ -52,7 +54,16 @@ def test_several_tables_in_an_object(tmp_path: Path) -> None:
     assert first.context.title == second.context.title == "T"
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "5", '{"a": 1}', '"x"', "[1, 2]", '[{"a": 1}, 2]', "[[]]"])
+def test_tables_within_objects_are_named_by_their_keys(tmp_path: Path) -> None:
+    content = '{"title": "T", "out": {"caption": "C", "a": [{"x": 1}], "b": {"x": [1], "y": [2]}, "c": [{"z": 3}]}}'
+    first, columns, second = read_all(tmp_path / "t.json", content)
+    assert (first.id, columns.id, second.id) == ("t#out.a", "t#out.b", "t#out.c")
+    assert (first.context.title, first.context.caption) == ("T", "C")
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[]", "5", '{"a": 1}', '"x"', "[1, 2]", '[{"a": 1}, 2]', "[[]]", '{"a": {"b": [1]}}']
+)
 def test_json_without_records(tmp_path: Path, content: str) -> None:
     with pytest.raises(NoTableError, match=r"t\.json"):
         read_one(tmp_path / "t.json", content)
