@@ -182,7 +182,7 @@ def _likeliest(
         groups.setdefault(executed.key, []).append(executed)
     sums = {key: sum(executed.probability for executed in group) for key, group in groups.items()}
     ranked = sorted(groups, key=lambda key: (-groups[key][0].score,))
-    best = groups[ranked[0]][0]
+    best = _printed(groups[ranked[0]])
     share = sums[ranked[0]]
     told, _ = confidence_features(
         [executed.features for executed in found],
@@ -220,6 +220,15 @@ def _likeliest(
         reason = "Every word of the question is accounted for, and no other reading fits."
         return RankedAnswer(question, main, confidence, True, False, True, (reason,))
     return RankedAnswer(question, main, confidence, True, bool(rivals), False, tuple(against), alternatives)
+
+
+def _printed(alike: Sequence[Executed]) -> Executed:
+    """Of programs with one answer the likeliest; the look-up of one cell before a sum of it that no word asks for."""
+    best = alike[0]
+    if best.candidate.op != "sum" or "total" in best.candidate.source.question.cues:
+        return best
+    cells = (one for one in alike if one.candidate.op == "select" and one.denotation.size == 1)
+    return next((one for one in cells if one.candidate.source is best.candidate.source), best)
 
 
 MOST_OF_A_PART = 0.6

@@ -287,8 +287,16 @@ class Groupings(Grammar):
             run = here | named
             while (wider := said & (run | run << 1) | run) != run:
                 run = wider
+            if self._names_value(view, run):
+                continue  # "paid by the customer Acme"
             score = link.score if link.mask & at else 0.5
             yield GroupKey(view, None, marker | run, score + 0.2 * bool(named & here), word)
+
+    def _names_value(self, view: ColumnView, run: int) -> bool:
+        """Whether a value of a column stands right behind its name."""
+        behind = (run << 1) & ~run
+        values = (c for c in self.source.conditions if c.column == view.place and c.kind in ("exact", "several"))
+        return any(c.mask & behind for c in values)
 
     def _dates_at(self, mask: int, span: Function, word: str) -> Iterator[GroupKey]:
         """The columns of dates whose periods may be meant, the one that the question names best first."""

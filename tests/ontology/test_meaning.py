@@ -38,11 +38,18 @@ def said(table: Table, column: int) -> str:
         ("Kontostand (EUR)", "120 340 95 410", "Measure Level"),
         ("Price index (2015=100)", "105.2 106.0 109.5 110.1", "Measure Rate"),
         ("Unemployment", "5.2% 6.0% 9.5% 1.1%", "Measure Rate"),
+        ("Downtime (min)", "5 90 7 30", "Measure Duration"),
+        ("Unique visitors", "120 340 95 410", "Measure Rate"),
+        ("Leaves", "12:15+AM 9:05+PM 10:30+AM 12:40+PM", "Time"),
+        ("Start date", "45292 45323 45383 45400", "Time"),
         ("Lap time", "1:02.5 1:01.9 0:59.0 1:03.1", "Measure Duration"),
     ],
 )
 def test_a_column_is_known_by_its_values_and_words(header: str, cells: str, expected: str) -> None:
-    lines = [f"Thing|{header}", *(f"name {chr(97 + at)}|{cell}" for at, cell in enumerate(cells.split()))]
+    lines = [
+        f"Thing|{header}",
+        *(f"name {chr(97 + at)}|{cell.replace('+', ' ')}" for at, cell in enumerate(cells.split())),
+    ]
     assert said(decided("\n".join(lines)), 1) == expected
 
 
@@ -53,6 +60,30 @@ def test_arithmetic_outranks_words() -> None:
     assert said(decided(bank), 3) == "Measure Level"
     order = "Item|Pieces|Each|All\nbolt|12|2.5|30\nnut|40|0.2|8\nwasher|7|1.1|7.7\nscrew|9|3|27"
     assert [said(decided(order), at) for at in (1, 2, 3)] == ["Measure Count", "Measure Rate", "Measure Amount"]
+
+
+DEATHS = """\
+Year|Sex|Age|Deaths
+2020|Male|0-64|10
+2020|Male|65+|40
+2020|Male|All ages|50
+2020|Female|0-64|6
+2020|Female|65+|44
+2020|Female|All ages|50
+2020|Both sexes|0-64|16
+2020|Both sexes|65+|84
+2020|Both sexes|All ages|100"""
+
+
+def test_a_category_that_adds_up_the_others_is_a_total_in_each_dimension() -> None:
+    assert decided(DEATHS).structure.totals == {3, 6, 7, 8, 9}
+    assert not decided(DEATHS.replace("|84", "|85")).structure.totals
+
+
+def test_a_sum_of_few_figures_is_chance_where_each_row_has_a_time_of_its_own() -> None:
+    permits = "Year|Quarter|Permits\n2022|3|12\n2022|4|30\n2023|1|7\n2023|2|23\n2023|3|42"
+    assert not decided(permits).structure.totals
+    assert decided(permits.replace("2023|3|42", "Total||42")).structure.totals == {5}
 
 
 def test_rows_that_sum_others_are_totals_whatever_they_are_called() -> None:

@@ -386,3 +386,32 @@ def test_a_measure_that_a_header_names_is_not_satisfied_by_the_title() -> None:
     answer = ask("Which reason has the most downtime?", stops)
     assert answer.text == "Tool"
     assert "Downtime" in answer.derivation
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "objection", "table"),
+    [
+        ("What is the sum of the order totals?", "440", "the same on all rows of one Order", LINES := relation(
+            "lines", ("Order", "Order total", "Item"), ("O1", "100", "pen"), ("O1", "100", "ink"), ("O1", "100", "pad"),
+            ("O2", "60", "pen"), ("O3", "40", "pad"), ("O3", "40", "ink"))),
+        ("What is the total median rent?", "520", "not added up", relation(
+            "suburbs", ("Suburb", "Median rent"), ("Ash", "400"), ("Birch", "520"), ("Cedar", "610"))),
+        ("How many orders are there?", "3", "", LINES),
+    ],
+)  # fmt: skip
+def test_what_does_not_add_up_is_never_sure(question: str, text: str, objection: str, table: Relation) -> None:
+    answer = ask(question, table)
+    assert answer.text == text
+    assert any(objection in reason for reason in answer.reasons)
+    assert not answer.sure or not objection
+
+
+def test_names_spelt_in_several_ways_are_one_group() -> None:
+    sales = relation("sales", ("Branch", "Month", "Sales"), ("North", "Jan", "10"), ("north", "Feb", "20"),
+                     ("NORTH ", "Mar", "5"), ("South", "Jan", "40"), (" South", "Feb", "2"))  # fmt: skip
+    assert ask("Which branch has the lowest total sales?", sales).text == "North"
+
+
+def test_a_month_that_is_asked_for_is_a_group_of_days() -> None:
+    sales = relation("sales", ("Date", "Sales"), ("2024-01-10", "36"), ("2024-02-03", "20"), ("2024-02-14", "25"))
+    assert ask("Which month had the highest total sales?", sales).text == "2024-02"

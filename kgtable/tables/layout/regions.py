@@ -85,15 +85,18 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
     """The area cut above each header, with the text above it, that follows the body or the notes of another table.
 
     A header of one cell is a heading. One that repeats the header above goes on with its table where it stands right
-    below the data; set off, it begins a table, also with another text over the labels and whatever the trees say.
+    below the data; set off, it begins a table, also with another text over the labels and whatever the trees say. So
+    does a line of names that is set off and wider than all above it.
     """
     starts, known, fresh = [area.top], set[Row](), list[int]()
-    begin, last = None, -1
+    begin, last, widest = None, -1, 0
     for row, kind in lines.kinds.items():
         if not area.top <= row <= area.bottom:
             continue
         line = _stripped(rows[row])
-        if kind in "mh" or (0 <= last < row - 1 and _comes_again(line, known)):
+        set_off = 0 <= last < row - 1
+        wider = len(line) > max(widest, 1) and not any(map(_DIGITS.search, line))
+        if kind in "mh" or (set_off and (wider or _comes_again(line, known))):
             begin = row if begin is None else begin
             fresh += [row] if kind != "m" else []
         elif kind == "n":
@@ -103,7 +106,9 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
             wide = [line for line in header if len(set(line)) > 1]
             if begin is not None and last >= 0 and wide and (last < fresh[0] - 1 or not known.issuperset(wide)):
                 starts.append(begin)
+                widest = 0
             known, fresh, begin, last = header or known, [], None, row
+            widest = max([widest, len(line), *map(len, header)])
     bounds = [*starts, area.bottom + 1]
     return [replace(area, top=top, bottom=end - 1) for top, end in pairwise(bounds)]
 
