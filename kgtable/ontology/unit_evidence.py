@@ -111,6 +111,13 @@ _UNIT_COLUMN = re.compile(
     r"|(?:.*[._ ])?(?:currency|currencies|ccy|währung|devise|valuta))",
     re.IGNORECASE,
 )
+_MICRO = re.compile(r"^u(?=(?:g|l|L|m|mol|S|W|V|A|Pa|Sv)\b)")
+"""A letter that stands for the sign of a millionth: ug/L."""
+_SCALE_COLUMN = re.compile(
+    r"scalar[_ ]?factor|scale(?:[_ ]factor)?|multiplier|unit[_ ]?mult(?:iplier)?|skalierung|faktor", re.IGNORECASE
+)
+_POWERS = {"units": 0, "unit": 0, "ones": 0, "0": 0, "3": 3, "6": 6, "9": 9, "12": 12}
+"""Scales of a row beside those in words: none, and powers of ten."""
 _COUNTED_NOUN = re.compile(
     r"(?:#|no\.?|nos\.?|numbers?|counts?|persons?|people|heads?|employees|pieces?|pcs\.?|pc\.?|units?|items?|stück|stk\.?|each"
     r"|ea\.?|personen|fte|vzä|vollzeitstellen|köpfe|etp)",
@@ -140,6 +147,8 @@ class UnitColumn:
     index: int
     money: frozenset[int]
     others: frozenset[int]
+    scales: bool = False
+    """Whether it gives the scale of each row instead: ``millions``."""
 
     def covers(self, column: int, clue: Clue) -> bool:
         """Whether a clue from the column of units is about the numbers of a column."""
@@ -158,7 +167,7 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
         for column in table.columns
         if column.index != structure.label_column
         and column.path
-        and _UNIT_COLUMN.fullmatch(without_marks(column.path[-1]).strip())
+        and (_UNIT_COLUMN.fullmatch(said := without_marks(column.path[-1]).strip()) or _SCALE_COLUMN.fullmatch(said))
     ]
     dated = frozenset(c.index for c in table.columns if c.index != structure.label_column and is_temporal(c.path))
     if not candidates and not dated:
@@ -171,7 +180,9 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
     ]
     for index in candidates:
         texts = [row[index].strip() for row in rows if index < len(row) and row[index].strip()]
-        read = sum(read_unit_cell(text) is not None for text in texts)
+        scales = _SCALE_COLUMN.fullmatch(without_marks(table.columns[index].path[-1]).strip()) is not None
+        read_cell = read_scale_cell if scales else read_unit_cell
+        read = sum(read_cell(text) is not None for text in texts)
         if texts and read >= LEAST_READ * len(texts):
             numeric = frozenset(
                 column.index for column in table.columns if column.index != index and _has_figures(rows, column.index)
@@ -184,7 +195,8 @@ def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
                 UnitColumn(
                     index,
                     frozenset(column for column in covered if not _COUNT_NAME.search(names[column])),
-                    frozenset(column for column in covered if not _MONEY_NAME.search(names[column])),
+                    frozenset(column for column in covered if scales or not _MONEY_NAME.search(names[column])),
+                    scales,
                 )
             )
     for column in table.columns if dated and not found else ():
@@ -226,6 +238,7 @@ def read_unit_cell(text: str) -> Clue | None:
     of = read_unit_cell(rest) if rest and power else None
     if of is not None and of.phrase.scale is None:
         return replace(of, phrase=replace(of.phrase, scale=power))
+    text = _MICRO.sub("µ", text)
     unit = find_header_unit(text)
     phrase = UnitPhrase(unit) if unit else parse_unit_phrase(text.strip("()[]"), text)
     if phrase is None and is_bare_scale(text):
@@ -235,6 +248,17 @@ def read_unit_cell(text: str) -> Clue | None:
     if phrase.unit == "PERCENT":
         return Clue(UNIT_COLUMN, UnitPhrase("PERCENT", 0), Measure.PERCENT)
     return Clue(UNIT_COLUMN, phrase, None, phrase.per)
+
+
+def read_scale_cell(text: str) -> Clue | None:
+    """Read a cell of a column of scales.
+
+    >>> [read_scale_cell(text).phrase.scale for text in ("millions", "thousands", "units", "3", "1000")]
+    [6, 3, 0, 3, 3]
+    """
+    plain = text.strip().lower()
+    power = 3 if _THOUSAND.fullmatch(plain) else _POWERS.get(plain, PLAIN_SCALES.get(plain))
+    return None if power is None else Clue(UNIT_COLUMN, UnitPhrase(None, power))
 
 
 UNIT_COLUMN = "unit column"
@@ -393,7 +417,12 @@ class TableClues:
 
     def of_unit_columns(self, cells: Row) -> tuple[Clue | None, ...]:
         """What each column of units says of a row."""
-        return tuple(self._of_unit(cells, column.index) for column in self.unit_columns)
+        return tuple(
+            read_scale_cell(cells[column.index] if column.index < len(cells) else "")
+            if column.scales
+            else self._of_unit(cells, column.index)
+            for column in self.unit_columns
+        )
 
     def _of_unit(self, cells: Row, column: int) -> Clue | None:
         text = cells[column] if column < len(cells) else ""
@@ -406,14 +435,13 @@ class TableClues:
 
     def unit_of_columns(self, column: int, units: Sequence[Clue | None]) -> Clue | None:
         """What columns of units, of which `units` are the clues in a row, say of a number in a column."""
-        return next(
-            (
-                clue
-                for of_units, clue in zip(self.unit_columns, units, strict=False)
-                if clue is not None and of_units.covers(column, clue)
-            ),
-            None,
-        )
+        told = zip(self.unit_columns, units, strict=False)
+        about = [(of, clue) for of, clue in told if clue is not None and of.covers(column, clue)]
+        unit = next((clue for of, clue in about if not of.scales), None)
+        scale = next((clue for of, clue in about if of.scales), None)
+        if unit is None or scale is None or unit.phrase.scale:
+            return unit or scale
+        return replace(unit, phrase=replace(unit.phrase, scale=scale.phrase.scale))
 
     def _covered_by_unit(self) -> frozenset[int]:
         """The columns that the unit of the whole table is of: those of periods, else all without a unit."""

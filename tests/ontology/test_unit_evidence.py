@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgtable
 from kgtable.ontology.stated_units import (
     ColumnPrint,
     column_prints,
@@ -250,3 +253,16 @@ def test_the_measure_of_a_row_of_years_names_its_unit() -> None:
     clues = TableClues(found)
     units = [clues.unit_of_columns(2, clues.of_unit_columns(row)) for row in found.grid.head[1:]]
     assert [clue and clue.phrase.unit for clue in units] == ["CCY_USD", None]
+
+
+def test_a_column_of_scales_and_one_of_units_tell_of_each_row(tmp_path: Path) -> None:
+    (tmp_path / "trade.csv").write_text(
+        "Year,Place,UOM,SCALAR_FACTOR,VALUE\n2020,Aland,Dollars,millions,12\n2020,Borea,Dollars,thousands,900\n"
+        "2020,Delva,Dollars,units,450000\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "lab.csv").write_text("Sample,Result,Unit\nS1,1.5,mg/L\nS2,900,ug/L\nS3,0.002,g/L\n", encoding="utf-8")
+    with kgtable.build(tmp_path, tmp_path / "kg", embedding="none") as kg:
+        assert kg.ask("Which place had the highest value?", model="none").text == "Aland"
+        assert kg.ask("What was the value of Borea in 2020?", model="none").value == "900000"
+        assert kg.ask("Which sample had the highest result?", model="none").text == "S3"
