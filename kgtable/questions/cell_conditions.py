@@ -245,7 +245,7 @@ class CellConditions(ColumnLinks):
             *question.numbers,
             *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
         ):
-            if number.mask & limits:
+            if number.mask & (limits | question.limit[1]):  # "top 3" limits no number
                 continue
             seen: set[int] = set()
             ordinal = any(m == number.mask for _, m in question.ordinals)

@@ -136,10 +136,12 @@ SURE = 0.7
 
 
 def _doubts(grid: Grid, structure: Structure) -> Iterator[Notice]:
-    """A notice where the lines above the body, or the first one of it, may be something else."""
+    """A notice where the header, the line right above it or the first one of the body may be something else."""
     sure = read_lines(grid).confidence
-    above = [row for row in sure if row < structure.body_start]
-    row = min(list(sure)[: len(above) + 1], key=lambda row: sure[row], default=None)
+    first = min(structure.header, default=structure.body_start)
+    near = [row for row in sure if first - 1 <= row < structure.body_start]
+    near += [row for row in sure if row >= structure.body_start][:1]
+    row = min(near, key=lambda row: sure[row], default=None)
     if row is not None and sure[row] < SURE and not grid.header_cells:
         fault = f"the header may be wrong: this row was judged with a confidence of {sure[row]:.2f}"
         yield Notice("layout", fault, grid.source.path, grid.source.sheet, row)
