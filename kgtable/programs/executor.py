@@ -620,17 +620,18 @@ class Executor:
         return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
 
     def _note_left_out(self, column: ColumnData, sight: Sight) -> None:
-        """Note the cells with a text, among those that an aggregate of numbers reads."""
+        """Note the cells with a text or an error such as ``#REF!``, among those that an aggregate of numbers reads."""
         texts = [value.kind is ValueKind.TEXT for value in column.values]
-        if len(sight.reads) != 1 or not any(texts) or all(texts):
+        if len(sight.reads) != 1 or (texts and all(texts)):
             return
         (read,) = sight.reads
         if isinstance(read.columns, int) and len(read.rows) == len(column):
-            unlike = np.array([*texts, False], dtype=np.bool_)[column.codes] & (read.rows >= 0)
-            for row in read.rows[unlike][: MOST_NAMED + 1].tolist():
-                self.left_out.append(
-                    (*read.relation.position(row, read.columns), read.relation.text(row, read.columns))
-                )
+            unlike = np.array([*texts, True], dtype=np.bool_)[column.codes] & (read.rows >= 0)
+            for row in read.rows[unlike][:MOST_UNREAD].tolist():
+                text = read.relation.text(row, read.columns)
+                known = read.relation.data(read.columns).codes[row] >= 0
+                if (known or text.startswith("#")) and len(self.left_out) <= MOST_NAMED:
+                    self.left_out.append((*read.relation.position(row, read.columns), text))
 
     def _of_groups(self, node: Aggregate, group: GroupContext) -> ColumnData:
         frame, groups = group.frame, group.groups
@@ -641,6 +642,8 @@ class Executor:
 
 
 _OF_NUMBERS = (AggregateFunction.SUM, AggregateFunction.MEAN, AggregateFunction.MEDIAN)
+MOST_UNREAD = 1_000
+"""Cells without a number that are looked at for an error."""
 MOST_NAMED = 8
 """Cells left out that a derivation names."""
 

@@ -80,6 +80,11 @@ def test_a_category_that_adds_up_the_others_is_a_total_in_each_dimension() -> No
     assert not decided(DEATHS.replace("|84", "|85")).structure.totals
 
 
+def test_a_row_that_adds_up_several_others_in_several_columns_is_a_total() -> None:
+    economies = "economy|pushes|developers\nUS|500|100\nEU|900|210\nDE|400|90\nFR|300|70\nIT|200|50\nJP|250|60"
+    assert decided(economies).structure.summed == {2: (3, 4, 5)}
+
+
 def test_a_sum_of_few_figures_is_chance_where_each_row_has_a_time_of_its_own() -> None:
     permits = "Year|Quarter|Permits\n2022|3|12\n2022|4|30\n2023|1|7\n2023|2|23\n2023|3|42"
     assert not decided(permits).structure.totals

@@ -406,6 +406,13 @@ def test_what_does_not_add_up_is_never_sure(question: str, text: str, objection:
     assert not answer.sure or not objection
 
 
+def test_an_amount_without_cells_that_hold_errors_is_never_sure() -> None:
+    sheet = relation("sheet", ("Invoice", "Amount"), ("A1", "100"), ("A2", "250"), ("A3", "#REF!"), ("A4", "50"))
+    answer = ask("What is the total amount?", sheet)
+    assert (answer.text, answer.sure) == ("400", False)
+    assert "B4 '#REF!'" in answer.reasons[0]
+
+
 def test_names_spelt_in_several_ways_are_one_group() -> None:
     sales = relation("sales", ("Branch", "Month", "Sales"), ("North", "Jan", "10"), ("north", "Feb", "20"),
                      ("NORTH ", "Mar", "5"), ("South", "Jan", "40"), (" South", "Feb", "2"))  # fmt: skip

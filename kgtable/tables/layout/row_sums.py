@@ -22,6 +22,8 @@ _LINES_AT_ONCE: Final = 512
 
 ENOUGH_FIGURES: Final = 8
 """Significant figures of a sum, over all columns, from which it is not one by chance."""
+FIGURES_OF_SEVERAL: Final = 6
+"""The same where three rows or more add up in several columns at once."""
 FEW_FIGURES: Final = 4
 """The same for a sum of all other rows, and for sums that leave no row over."""
 FEWEST_FIGURES: Final = 3
@@ -153,7 +155,7 @@ def find_sums(
             if complete and not mixed:  # what others are taken off from is a result, not a total
                 sure = (
                     sure
-                    or digits >= ENOUGH_FIGURES
+                    or digits >= (FIGURES_OF_SEVERAL if several and len(members) > 2 else ENOUGH_FIGURES)
                     or (covers and figures >= FEW_FIGURES and (len(sums) > 1 or bool(several)) and row not in dated)
                     or (alone and digits >= FEW_FIGURES and len(members) > 2)
                     or (row in whole and bool(largest[at]))
