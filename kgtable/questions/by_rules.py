@@ -200,7 +200,8 @@ def _likeliest(
     apart = {one.key: one for one in [*rivals[:MOST_ALTERNATIVES], *shown] if one.key != best.key}
     others = [_told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]]
     alternatives = tuple(other for other in others if other is not None)
-    mixed = next((error for candidate, error in refused if _was_meant(asked, candidate, best)), None)
+    likeliest = groups[best.key][0]
+    mixed = next((error for candidate, error in refused if _was_meant(asked, candidate, likeliest)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     missing = next((candidate for candidate in empty if _asks_for_a_gap(candidate, best)), None)
