@@ -12,11 +12,13 @@ import numpy as np
 
 from kgtable.programs.display import display
 from kgtable.programs.relation import NAMING
+from kgtable.programs.scalars import text_of
 from kgtable.questions.coverage import TELLING, Coverage
 from kgtable.questions.english import consumed_cues
 from kgtable.questions.groupings import spellings
-from kgtable.questions.ranker_weights import SURE_FROM
+from kgtable.questions.ranker_weights import SAID_GROUPS, SURE_FROM
 from kgtable.questions.rivals import Interpretation
+from kgtable.values.lexicon import ANY, is_called
 
 
 def objections(found: Interpretation) -> list[str]:
@@ -114,6 +116,35 @@ def _adds_again(found: Interpretation) -> str:
     return ""
 
 
+def _adds_both_ways(found: Interpretation) -> str:
+    """A sum of amounts that come in and of others that go out, which another column tells and no sign does."""
+    candidate, source = found.best.candidate, found.source
+    measure = candidate.measure
+    if candidate.op not in ("sum", "mean", "group/sum") or measure is None:
+        return ""
+    if any((value.number or 0) < 0 for value in source.values_of(measure, MOST_SIGNS)):
+        return ""
+    fixed = {c.column for c in candidate.conditions} | {v.place for v in (candidate.target, *candidate.others) if v}
+    for view in source.columns:
+        if view.measure or not 1 < view.distinct <= MOST_DIRECTIONS or view.place in fixed:
+            continue
+        texts = [text_of(value) for value in source.values_of(view, MOST_DIRECTIONS)]
+        ways = [[text for text in texts if is_called(text, frozenset((way,)), ANY)] for way in ("inward", "outward")]
+        if all(ways):
+            return f"{ways[0][0]} and {ways[1][0]} are added together."
+    return ""
+
+
+MOST_SIGNS, MOST_DIRECTIONS = 2_000, 4
+
+
+def _means_of_spans(found: Interpretation) -> str:
+    """An average per month, which is one of all rows of each month, or one of the months' sums."""
+    features = found.best.features
+    both = found.best.candidate.op == "group/mean" and features.get(f"{SAID_GROUPS}:span")
+    return "The average of the sums may be meant." if both and features.get(f"{SAID_GROUPS}:word per") else ""
+
+
 def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
@@ -133,5 +164,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _adds_averages,
     _adds_levels,
     _adds_again,
+    _adds_both_ways,
+    _means_of_spans,
     _other_reading,
 )

@@ -397,6 +397,12 @@ def test_a_measure_that_a_header_names_is_not_satisfied_by_the_title() -> None:
         ("What is the total median rent?", "520", "not added up", relation(
             "suburbs", ("Suburb", "Median rent"), ("Ash", "400"), ("Birch", "520"), ("Cedar", "610"))),
         ("How many orders are there?", "3", "", LINES),
+        ("What is the total amount?", "155", "are added together", BANK := relation(
+            "bank", ("Name", "Way", "Amount"), ("Rent", "Debit", "70"), ("Pay", "Credit", "80"),
+            ("Tea", "Debit", "5"))),
+        ("What is the total amount by way?", "Credit: 80; Debit: 75", "", BANK),
+        ("What is the average amount per month?", "2024-01: 20; 2024-02: 40", "average of the sums", relation(
+            "sales", ("Day", "Amount"), ("2024-01-05", "10"), ("2024-01-07", "30"), ("2024-02-02", "40"))),
     ],
 )  # fmt: skip
 def test_what_does_not_add_up_is_never_sure(question: str, text: str, objection: str, table: Relation) -> None:
