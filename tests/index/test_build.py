@@ -114,7 +114,7 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(tmp_path: Path, m
 
     def changed_rows_and_lost_headers() -> None:
         _teams(tables, 7, seed=1)
-        _teams(tables, 2, headers="Nation,,", seed=3)
+        _teams(tables, 2, headers="Nation,,Players", seed=3)
 
     def lost_texts() -> None:
         for number in (0, 4):
@@ -147,7 +147,7 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(tmp_path: Path, m
         assert max(map(len, assembled)) < 6, change.__name__
         fresh = build(tables, tmp_path / f"fresh-{step}")
         assert files_of(updated.index_path) == files_of(fresh.index_path), change.__name__
-        assert compared_again < len(compared) - compared_again, change.__name__
+        assert 2 * compared_again < len(compared) - compared_again, change.__name__
 
 
 def test_an_index_made_by_other_code_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,12 @@ def _signs_and_letters() -> Iterator[Case]:
         "Hall,Length,Seats\nA,12m,400\nB,30m,120\n\nm = metres\n",
     )
     yield case_of(
+        "scale: letters that one note lists",
+        "B2: 12000000 CCY_EUR M; B3: 950000 CCY_EUR T; B4: 1200000000 CCY_EUR B; members: Alpha | Beta | Gamma",
+        "Fund,Assets,Year\nAlpha,12m,2021\nBeta,950k,2022\nGamma,1.2bn,2023\n\n"
+        "Amounts in EUR; k = thousand, m = million, bn = billion.\n",
+    )
+    yield case_of(
         "scale: millions beside billions",
         "B2: 12000000 UNITLESS M; B3: 1200000000 UNITLESS B",
         "Firm,Assets\nAda,12m\nBob,1.2bn\nCid,300m\n",
@@ -236,6 +242,11 @@ def _notes() -> Iterator[Case]:
         "<td>1&#8239;204</td><td>1&#8239;100</td></tr><tr><td>Costs</td><td>(900)</td><td>(850)</td></tr>"
         "<tr><td colspan=3><i>Unaudited figures</i></td></tr></table>",
         file="a.html",
+    )
+    yield case_of(
+        "notes: a last group without a member in one cell is no note",
+        "members: Beta | Gamma | Delta",
+        "Name,Founded,Staff\nBeta,1999,12\nGamma,2001,7\nDelta,,\n",
     )
     yield case_of(
         "notes: Hinweis between two tables",

@@ -163,6 +163,11 @@ def _headers() -> Iterator[Case]:
 
 def _several_tables() -> Iterator[Case]:
     yield case_of(
+        "tables: three tables",
+        "tables: 3; 2!B10: 5 CCY_EUR",
+        "A,kg\nx,1\ny,2\n,\nB,m\nx,3\ny,4\n,\nC,EUR\nx,5\ny,6\n",
+    )
+    yield case_of(
         "tables: text rows in the middle",
         "tables: 1",
         "Runner,Heat 1,Heat 2\nAda,11.2,11.0\nBob,11.5,11.3\nCy,withdrew,injured\nDee,11.9,11.8\nEva,12.0,11.7\n",

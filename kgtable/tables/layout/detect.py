@@ -23,10 +23,12 @@ from kgtable.tables.layout.label_column import (
 )
 from kgtable.tables.layout.line_classes import LineReading, read_lines
 from kgtable.tables.layout.notes import (
+    closing_texts,
     find_marks,
     find_notes_beside,
     find_parts,
     find_repeated_headers,
+    last_label,
 )
 from kgtable.tables.model import Column, Grid, LayoutDecision, Notice, Structure, Table
 
@@ -90,6 +92,7 @@ def _with_body(grid: Grid, structure: Structure, lines: LineReading, aside: Iter
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
     footnotes = frozenset({row for row in (*lines.rows("n"), *aside) if row in body})
+    footnotes = (footnotes | closing_texts(body)) - last_label(body, footnotes)
     footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()

@@ -41,6 +41,9 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
     start = next(iter(lines.rows("gdt")), len(rows))
     header = [row for row in lines.rows("h") if row < start]
     start = header[-1] + 1 if header and start == len(rows) else start
+    if not header and start in lines.kinds and len(filled(rows[start])) == 1 and lines.rows("g") in ([], [start]):
+        # A first line of one cell, above lines of several, names the table and is not a row of it.
+        start = next((row for row in lines.rows("gdt") if len(filled(rows[row])) > 1), start)
     if grid.header_cells:
         first = next((row for row in range(len(rows)) if row not in lines.rows("m") and filled(rows[row])), 0)
         start = _end_of_marked(grid, first)

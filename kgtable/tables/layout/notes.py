@@ -51,6 +51,33 @@ def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int
     )
 
 
+def closing_texts(body: Mapping[int, Row]) -> frozenset[int]:
+    """The lines that a blank row parts from the body above, with texts where that has numbers and no number at all."""
+    rows = list(body)
+    gap = next((at for at in range(len(rows) - 1, 0, -1) if not filled(body[rows[at]])), 0)
+    closing = [row for row in rows[gap + 1 :] if filled(body[row])]
+    above = [body[row] for row in rows[:gap] if filled(body[row])]
+    figures = {c for row in above for c in filled(row) if look(row[c]) is Look.NUMBER}
+    if len(above) < 2 or not figures or len(closing) > MOST_CLOSING:
+        return frozenset()
+    sentences = all(" " in body[row][filled(body[row])[0]].strip() for row in closing)
+    worded = all(look(body[row][c]) is not Look.NUMBER for row in closing for c in filled(body[row]))
+    return frozenset(closing) if sentences and worded else frozenset()
+
+
+def last_label(body: Mapping[int, Row], notes: Collection[int]) -> frozenset[int]:
+    """The last line, taken for a note, where it stands right below the rows and is a word with a capital."""
+    last = max((row for row in body if filled(body[row])), default=-1)
+    if last not in notes or last - 1 in notes or not filled(body.get(last - 1, ())) or len(filled(body[last])) > 1:
+        return frozenset()
+    text = body[last][filled(body[last])[0]].strip()
+    named = len(text.split()) <= MOST_WORDS_OF_A_LABEL and text.replace(" ", "").isalpha()
+    return frozenset((last,)) if named and text[:1].isupper() else frozenset()
+
+
+MOST_CLOSING, MOST_WORDS_OF_A_LABEL = 5, 1
+
+
 def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
     """The rows that say what part of another row's amount is: "of which wages"."""
     return frozenset(

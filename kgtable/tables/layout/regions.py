@@ -86,7 +86,7 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
 
     A header of one cell is a heading. One that repeats the header above goes on with its table where it stands right
     below the data; set off, it begins a table, also with another text over the labels and whatever the trees say. So
-    does a line of names that is set off and wider than all above it.
+    does a line of names that is set off, and wider than all above it or between numbers.
     """
     starts, known, fresh = [area.top], set[Row](), list[int]()
     begin, last, widest = None, -1, 0
@@ -96,7 +96,8 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
         line = _stripped(rows[row])
         set_off = 0 <= last < row - 1
         wider = len(line) > max(widest, 1) and not any(map(_DIGITS.search, line))
-        if kind in "mh" or (set_off and (wider or _comes_again(line, known))):
+        names = wider or (len(line) >= max(widest, 2) and _heads_numbers(rows, row, last))
+        if kind in "mh" or (set_off and (names or _comes_again(line, known))):
             begin = row if begin is None else begin
             fresh += [row] if kind != "m" else []
         elif kind == "n":
@@ -111,6 +112,17 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
             widest = max([widest, len(line), *map(len, header)])
     bounds = [*starts, area.bottom + 1]
     return [replace(area, top=top, bottom=end - 1) for top, end in pairwise(bounds)]
+
+
+def _heads_numbers(rows: Sequence[Row], row: int, last: int) -> bool:
+    """Whether a line without figures has names where the line above the gap and the one below it have numbers."""
+    below = rows[row + 1] if row + 1 < len(rows) else ()
+    names = filled(rows[row])
+    if any(_DIGITS.search(rows[row][column]) for column in names):
+        return False
+    both = (cells for cells in (rows[last], below) if len(cells) > max(names, default=0))
+    numbers = [{column for column in names if look(cells[column]) is Look.NUMBER} for cells in both]
+    return len(numbers) == 2 and bool(numbers[0] & numbers[1])
 
 
 def _comes_again(line: Row, known: Iterable[Row]) -> bool:
