@@ -172,7 +172,10 @@ def _encloses_cells(sample: str, delimiter: str) -> bool:
 
 def _fit(sample: str, dialect: TextDialect, whole: bool) -> _Fit:
     if dialect.quote == '"' and _has_stray_quotes(sample, dialect):
-        return _Fit(dialect)
+        quoted = [line for line in sample.splitlines() if '"' in line]
+        if _share(lambda line: line.count('"') % 2, quoted) < 0.5:
+            return _Fit(dialect)
+        dialect = replace(dialect, quote="")  # one that is not closed on its line encloses nothing
     rows: list[Row] = []
     weight = 1.0
     try:
@@ -184,6 +187,7 @@ def _fit(sample: str, dialect: TextDialect, whole: bool) -> _Fit:
     if not whole and len(rows) > 1:
         rows.pop()
     filled = tuple(row for row in rows if any(row))
+    filled = tuple(row for row in filled if not row[0].startswith("#")) or filled
     agreeing = _agreeing(filled)
     if dialect.delimiter == " " and agreeing[:1] != list(filled[:1]):
         return _Fit(dialect)

@@ -48,6 +48,16 @@ def written(delimiter: str, **options: object) -> str:
             id="tabs with formulas",
         ),
         pytest.param(
+            'Party\tShare\n"Party "Home"\t18,7\n"Union "Ems"\t13,2\nOpen\t9,5\n',
+            (("Party", "Share"), ('"Party "Home"', "18,7"), ('"Union "Ems"', "13,2"), ("Open", "9,5")),
+            id="quotes that are not closed",
+        ),
+        pytest.param(
+            "# x, y\n# z\n# u, v\n# w\na;b\n1,5;2\n2,5;3\n",
+            (("# x, y",), ("# z",), ("# u, v",), ("# w",), ("a", "b"), ("1,5", "2"), ("2,5", "3")),
+            id="comments above",
+        ),
+        pytest.param(
             "a,b,c\nx,1,2\ny;3;4\nz,5,6\nw,7,8\n",
             (("a", "b", "c"), ("x", "1", "2"), ("y", "3", "4"), ("z", "5", "6"), ("w", "7", "8")),
             id="a row with another delimiter",
