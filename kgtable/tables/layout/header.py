@@ -118,7 +118,7 @@ def make_columns(
     """
     levels = spread_header(rows, found, width, merged)
     named = [levels[row] for row in found.header if row not in found.unit_rows]
-    paths = [_path([level[column] for level in named]) for column in range(width)]
+    paths = [_path(_joined_lines(named, column)) for column in range(width)]
     if label_column < width:
         paths[label_column] = tuple(part for part in paths[label_column] if not is_money_or_scale(part))
     if found.unit_rows:
@@ -130,6 +130,19 @@ def make_columns(
             if counts[path] > 1 and column != label_column:
                 paths[column] = _path([*path, *(level[column] for level in units)])
     return tuple(Column(index, path) for index, path in enumerate(paths))
+
+
+def _joined_lines(levels: Sequence[Sequence[str]], column: int) -> list[str]:
+    """The texts above a column, with one that is broken over lines put together: "Per", "cent"."""
+    parts: list[str] = []
+    for number, level in enumerate(levels):
+        text = level[column]
+        goes_on = text[:1].islower() and look(text) is not Look.UNIT and level.count(text) == 1
+        if number and goes_on and parts[-1] and levels[number - 1].count(levels[number - 1][column]) == 1:
+            upper = parts.pop()
+            text = upper + text if upper[-1] in "-/" else f"{upper} {text}"
+        parts.append(text)
+    return parts
 
 
 def spread_header(

@@ -173,3 +173,13 @@ def test_a_row_above_the_units_is_of_the_header() -> None:
     found = structure(f"{top}17500|435.8|0|435.8|8.3\n25000|734.2|499.2|741.2|14.2\n30000|934.2|699.2|741.2|14.2")
     assert found.header == (0, 1, 2, 3)
     assert found.unit_rows == {3}
+
+
+def test_names_broken_over_lines_are_put_together() -> None:
+    found = structure(
+        "|Annual|Per|Rod-reel|Costs||Weight\nPlace|deaths|cent of|combi-|fixed|variable|kg\n||cases|nations|||\n"
+        "Ems|12|3.5|40|7|8|9\nInn|14|4.1|50|6|5|4"
+    )
+    names = [column.path for column in found.columns]
+    assert names[1:4] == [("Annual deaths",), ("Per cent of cases",), ("Rod-reel combi-nations",)]
+    assert names[4:] == [("Costs", "fixed"), ("Costs", "variable"), ("Weight", "kg")]
