@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import dropwhile, islice
@@ -23,7 +23,7 @@ from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, Row, Table, spreadsheet_reference
 from kgtable.values.spoken import unit_name
 
-HEAD_SHOWN = 14
+HEAD_SHOWN, TAIL_SHOWN = 14, 6
 """Rows of a table that a preview shows."""
 SAMPLED = 300
 """Body rows by which a preview says what a column holds."""
@@ -69,6 +69,9 @@ def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
     annotated = annotate(make_table(grid, mapping.layout(grid.id)), mapping)
     table = annotated.table
     structure = table.structure
+    rows = dropwhile(_is_blank, enumerate(table.grid.head))
+    head = list(islice(rows, HEAD_SHOWN))
+    tail = [] if grid.streamed else [one for one in deque(rows, TAIL_SHOWN) if not _is_blank(one)]
     return {
         "id": grid.id,
         "title": table.context.title or grid.id,
@@ -78,16 +81,15 @@ def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
         "header_rows": _row_list(structure.header),
         "label_column": _letters(structure.label_column),
         "columns": [_column(annotated, index, mapping) for index in range(min(grid.width, MOST_COLUMNS))],
-        "head": [
-            {
-                "row": number + 1,
-                "kind": _kind(table, number),
-                "cells": [cell[:200] for cell in row[:MOST_COLUMNS]],
-            }
-            for number, row in islice(dropwhile(_is_blank, enumerate(table.grid.head)), HEAD_SHOWN)
-        ],
+        "head": [_row(table, number, row) for number, row in head],
+        "tail": [_row(table, number, row) for number, row in tail],
         "notes": [notice.message for notice in table.grid.notices],
     }
+
+
+def _row(table: Table, number: int, row: Row) -> dict[str, Any]:
+    cells = [cell[:200] for cell in row[:MOST_COLUMNS]]
+    return {"row": number + 1, "kind": _kind(table, number), "cells": cells}
 
 
 def _is_blank(row: tuple[int, Row]) -> bool:

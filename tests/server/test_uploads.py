@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 
 import kgtable
 from kgtable.building.catalogue import Catalogue
@@ -365,6 +366,12 @@ def test_how_a_table_is_read_is_seen_and_changed_on_its_page(editable: Running) 
         browser.find('[aria-label="Header rows of ports"]').send_keys("none")
         browser.wait(lambda: not browser.all("#reading tr.header"))
         browser.find('[aria-label="Header rows of ports"]').clear()
+        first = '[aria-label="Row 1 is read as"]'
+        Select(browser.find(first)).select_by_value("note rows")
+        fields = [browser.find(f'[aria-label="{name} of ports"]') for name in ("Header rows", "Rows of notes")]
+        assert [field.get_attribute("value") for field in fields] == ["none", "1"]
+        Select(browser.find(first)).select_by_index(0)
+        browser.wait(lambda: browser.all("#reading tr.header"))
         browser.find('[aria-label="Title of ports"]').send_keys("Harbours")
         browser.wait(lambda: "Harbours" in browser.find("#reading h3").text)
         folder = os.environ.get("KGTABLE_SCREENSHOTS")

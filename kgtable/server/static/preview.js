@@ -4,6 +4,8 @@ import { decisionFields, sheetOf } from "./mapping-editor.js";
 import { fill, grouped, h, later } from "./shell.js";
 
 const KINDS = { number: "number", text: "text", date: "date", missing: "missing" };
+/** What a person may say that a row is, by the field of the decisions that then names it. */
+const ROWS = { "header rows": "header", "note rows": "note", "skip rows": "not data" };
 
 /** A table's preview. `decide` is called when a decision changes; `decisions()` gives them, `{tables: [{…}], columns: [{…}]}`. */
 export class TablePreview {
@@ -17,6 +19,8 @@ export class TablePreview {
     this.rows = h("div", { class: "scroll preview-rows", tabindex: "0", role: "region", "aria-label": `First rows of ${table.title}` });
     this.notes = h("div");
     this.fields = new Map();
+    this.said = new Map();
+    this.header = new Set(table.head.filter((row) => row.kind === "header").map((row) => row.row));
     this.show(table);
     fill(this.element, this.head, this.settings(table), this.rows, h("details", { class: "way", open: true }, h("summary", {}, "Columns"), this.columnTable(table)), this.notes);
   }
@@ -28,11 +32,36 @@ export class TablePreview {
     const letters = table.columns.map((column) => h("th", { scope: "col", class: "ruler" }, column.letters));
     fill(this.rows, h("table", { class: "sheet" },
       h("thead", {}, h("tr", {}, h("th", { class: "ruler" }, h("span", { class: "only-read" }, "Row")), letters)),
-      h("tbody", {}, table.head.map((row) =>
-        h("tr", { class: row.kind }, h("th", { scope: "row", class: "ruler" }, String(row.row)), table.columns.map((column) => h("td", { class: column.kind === "number" && row.kind !== "title" ? "cell number" : "cell", dir: "auto" }, row.cells[column.index] ?? "")))))));
+      h("tbody", {}, table.head.concat(table.tail).map((row) =>
+        h("tr", { class: row.kind }, h("th", { scope: "row", class: "ruler" }, this.rowKind(row)), table.columns.map((column) => h("td", { class: column.kind === "number" && row.kind !== "title" ? "cell number" : "cell", dir: "auto" }, row.cells[column.index] ?? "")))))));
     fill(this.notes, table.notes.map((note) => h("p", { class: "note warn" }, note)));
     for (const column of table.columns) this.cells?.get(column.index)?.(column);
     this.fields.get("header rows")?.setAttribute("placeholder", table.header_rows);
+  }
+
+  /** A control that shows what a row is read as, and sets it. */
+  rowKind(row) {
+    const choices = [["", `${row.row} ${row.kind === "body" ? "data" : row.kind}`], ...Object.entries(ROWS), ...(this.header.has(row.row) ? [["data", "data"]] : [])];
+    const select = h("select", { class: "kind", "aria-label": `Row ${row.row} is read as` },
+      choices.map(([value, words]) => h("option", { value, selected: value === (this.said.get(row.row) ?? "") }, value ? `${row.row} ${words}, as you say` : words)));
+    select.addEventListener("change", () => {
+      if (select.value) this.said.set(row.row, select.value);
+      else this.said.delete(row.row);
+      this.tellRows();
+    });
+    return select;
+  }
+
+  /** Names in each field the rows that were said to be of its kind. */
+  tellRows() {
+    for (const name of Object.keys(ROWS)) {
+      const isHeader = name === "header rows";
+      const rows = [...this.said].filter(([, said]) => said === name).map(([row]) => row);
+      if (isHeader) rows.push(...[...this.header].filter((row) => !this.said.has(row)));
+      const text = rows.sort((one, other) => one - other).join("; ");
+      this.table[name] = this.fields.get(name).value = isHeader && !text ? "none" : text;
+    }
+    this.tell();
   }
 
   settings(table) {
@@ -43,7 +72,7 @@ export class TablePreview {
       return h("label", {}, h("span", { class: "quiet" }, label), input);
     };
     return h("div", { class: "fields" }, field("title", "Title", table.title), field("header rows", "Header rows", table.header_rows),
-      field("label column", "Label column", table.label_column), field("skip rows", "Rows without data", "none"), field("unit", "Unit", "as found"),
+      field("label column", "Label column", table.label_column), field("skip rows", "Rows without data", "none"), field("note rows", "Rows of notes", "as found"), field("unit", "Unit", "as found"),
       field("tables begin at", "Further tables begin at row", "as found"));
   }
 
