@@ -31,7 +31,8 @@ def main(gold: Path, data: Path, *, misses: bool) -> None:
     for line in gold.read_text().splitlines():
         wanted = json.loads(line)
         corpus = wanted["table"].split("/")[0]
-        path = data / corpus / "tables" / wanted["table"].split("/")[1]
+        folder = "files" if corpus == "public" else "tables"
+        path = data / corpus / folder / wanted["table"].split("/")[1]
         tables = [make_table(grid) for grid in read_folder(path) if isinstance(grid, Grid)]
         annotated = annotate(max(tables, key=lambda table: len(table.grid.head)))
         for miss in compare(wanted, annotated, counts[corpus]):
