@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import combinations
 
 from kgtable.programs.algebra import (
@@ -37,7 +37,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import is_verb_form, linking_verbs, months, synonyms, word_stem, words_of_type
+from kgtable.questions.english import is_verb_form, linking_verbs, months, words_of_type
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -71,31 +71,6 @@ def _same_measure(one: ColumnView, other: ColumnView) -> bool:
         or bool(measured[0] & measured[1])
         or (one.period != other.period and measured[0] | measured[1] <= status)
     )
-
-
-def _granularity(period: str) -> str:
-    """Whether a period is a quarter, a half, a month, a day or a year.
-
-    >>> [_granularity(period) for period in ("2024-Q2", "--05", "2024", "FY2024", "2024-03")]
-    ['quarter', 'month', 'year', 'year', 'month']
-    """
-    if "-Q" in period:
-        return "quarter"
-    if "-H" in period:
-        return "half"
-    if re.fullmatch(r"(?:\d{4}|-)-\d\d", period):
-        return "month"
-    return "day" if re.fullmatch(r"\d{4}-\d\d-\d\d", period) else "year"
-
-
-_KINDS = {stemmed(word): word for word in ("quarter", "half", "month", "year", "day")}
-
-
-@cache
-def _period_stems() -> frozenset[str]:
-    """Stems that name a period in a header: months, and words such as *year*, *ended* and *restated*."""
-    words = words_of_type("time") | words_of_type("term_end") | words_of_type("reporting")
-    return words | {word_stem(name) for name in months()}
 
 
 class Comparisons(Grammar):
@@ -151,8 +126,7 @@ class Comparisons(Grammar):
                 yield self._difference(f"difference/rows{kind}", ends, both, view)
                 yield self._difference(f"difference/rows/reverse{kind}", ends[::-1], both, view)
             if view.measure and cues.keys() & {"ratio", "share", "percent"}:
-                part, whole = (right, left) if self._names_whole_first(one, other) else (left, right)
-                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
+                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
             for down, token in self._pair_signs(view):
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order, name = Sort(union, (SortKey(view.ref, down),)), column.ref
@@ -192,13 +166,6 @@ class Comparisons(Grammar):
             root, mask = Convert(root, unit), mask | self.question.unit_asked[1]
         also = ("convert",) if unit else ()
         return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
-
-    def _names_whole_first(self, one: Condition, other: Condition) -> bool:
-        """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
-        start = (one.mask & -one.mask).bit_length() - 1
-        said = self.cues.get("share", 0) & ((1 << start) - 1)
-        words = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
-        return bool(said) and any(token.word in linking_verbs() for token in words)
 
     def _says_other_first(self, one: Condition) -> bool:
         """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
@@ -269,29 +236,16 @@ class Comparisons(Grammar):
                 ends = Lookup(of, other.ref), Lookup(of, one.ref)
                 yield self._difference("difference/dates", ends, conditions, other, 0, (one,))
 
-    def _periods(self, conditions: ConditionSet) -> list[ColumnView]:
-        """Columns of periods or of one measure side by side: those that the question names, else all."""
-        source = self.source
-        columns = [
-            view
-            for view in source.columns
-            if view.period and (view.numeric or view.kind is ValueKind.TEXT) and view.place not in conditions.columns
-        ]
-        kinds = [_granularity(view.period) for view in columns]
-        if len(set(kinds)) > 1:  # quarters and their year
-            named = {kind for word, kind in _KINDS.items() if word in self.question.stems_of(self.question.focus)}
-            kind = next(iter(named & set(kinds))) if len(named) == 1 and named & set(kinds) else ""
-            kind = kind or max(dict.fromkeys(kinds), key=kinds.count)
-            linked = {view.place for view in columns if self.source.link(view).exact}
-            return [v for v, own in zip(columns, kinds, strict=True) if own == kind or v.place in linked]
-        return columns
-
     def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Calculations across the columns of one row: years side by side, two measures."""
         source, cues, question = self.source, self.cues, self.question
         if source.join is not None or not conditions.conditions:
             return
-        periods = self._periods(conditions)
+        periods = [
+            view
+            for view in source.columns
+            if view.period and (view.numeric or view.kind is ValueKind.TEXT) and view.place not in conditions.columns
+        ]
         linked = [
             view
             for view in source.columns
@@ -310,10 +264,6 @@ class Comparisons(Grammar):
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
-        if not pairs and len(asked) == 1 and cues.keys() & {"change", "up", "down"}:
-            # "The change in 2024" is that from the year before.
-            earlier = [view for view in periods if view.period < asked[0].period]
-            pairs = [(max(earlier, key=lambda view: view.period), asked[0])] if earlier else []
         for one, other in pairs[:3]:
             yield from self._calculated(conditions, *self._in_order(one, other))
         if len(periods) >= 2:
@@ -325,7 +275,10 @@ class Comparisons(Grammar):
         """The columns with the most or least of a row, those beyond a number, and what they come to together."""
         cues = self.cues
         several = asked if len(asked) >= 2 else []
-        columns = self._spanned(several, periods) if several else periods
+        columns = several or periods
+        if len(several) == 2:  # the first and the last of several
+            low, high = sorted(view.place for view in several)
+            columns = [view for view in periods if low <= view.place <= high]
         wide = Unpivot(self._rows_of(conditions), tuple(view.ref for view in columns))
         value = FieldColumn("value")
         told, named = self._heading(columns)
@@ -340,19 +293,9 @@ class Comparisons(Grammar):
             yield beyond_it("column_extreme/count", conditions, How.COUNT)
         for how, cue in ((How.MEAN, "average"), (How.SUM, "total")):
             if cue in cues:
-                mask = 0 if several else self._names_of_kind(columns)
                 root = Aggregate(AGGREGATES[how], value.expression, wide)
-                yield self.make(f"columns/{how}", root, conditions, measure=several[0] if several else None, mask=mask,
+                yield self.make(f"columns/{how}", root, conditions, measure=several[0] if several else None,
                                 others=several)  # fmt: skip
-
-    def _names_of_kind(self, columns: Sequence[ColumnView]) -> int:
-        """The tokens that say what periods the columns are of: *the average quarterly revenue*."""
-        kinds = {stemmed(_granularity(view.period)) for view in columns}
-        return Question._all(
-            1 << token.index
-            for token in self.question.tokens
-            if len(kinds) == 1 and kinds & {token.stem, *synonyms().get(token.stem, ())}
-        )
 
     def _heading(self, columns: Sequence[ColumnView]) -> tuple[FieldColumn, int]:
         """What says which column it is, its year where years are asked for; and the tokens that ask for it."""
@@ -363,39 +306,10 @@ class Comparisons(Grammar):
         mask = Question._all(1 << token.index for token in asked)
         return FieldColumn("column", bucket=Bucket.YEAR if yearly else None), mask
 
-    @property
-    def _says_span(self) -> bool:
-        """Whether the question names the first and the last of several periods, not two of them."""
-        cues = self.cues
-        return self.question.says_span or bool(cues.keys() & {"between", "until", "since"} and "and" not in cues)
-
-    def _spanned(self, asked: Sequence[ColumnView], periods: Sequence[ColumnView]) -> Sequence[ColumnView]:
-        """The columns from the first to the last that are named, where the question names a span."""
-        if len(asked) == 2 and self._says_span:
-            low, high = sorted(view.place for view in asked)
-            return [view for view in periods if low <= view.place <= high]
-        return asked
-
     def _masks_apart(self, one: ColumnView, other: ColumnView) -> tuple[int, int]:
         """The tokens that name one of two columns, and not the other."""
         first, second = self.source.link(one).mask, self.source.link(other).mask
         return first & ~second, second & ~first
-
-    def _compares_back(self, early: ColumnView, late: ColumnView) -> bool:
-        """Whether the earlier is said to be more: "higher in 2020 than in 2023", "lower in 2023 than in 2020"."""
-        compared = [adjective for adjective, _ in self.question.adjectives if adjective.comparative]
-        than = self.cues.get("than", 0)
-        said_first, said_last = self._masks_apart(early, late)
-        if not compared or not than or not said_first or not said_last:
-            return False
-        before = min(said_first & -said_first, said_last & -said_last) < than < max(said_first, said_last)
-        return before and ((said_first < said_last) == (compared[0].sign > 0))
-
-    def _of_different_things(self, early: ColumnView, late: ColumnView) -> bool:
-        """Whether columns of two periods tell of things not named by the question: "Assets 2019", "Debts 2018"."""
-        said = {token.stem for token in self.question.tokens}
-        apart = {stem for stem in set(early.stems) ^ set(late.stems) if stem.isalpha() and len(stem) > 2}
-        return bool(apart - _period_stems() - said)
 
     def _asks_of_whole(self, one: ColumnView, other: ColumnView) -> bool:
         """Whether it says "what share of the gross pay was deducted": the whole first, then its part."""
@@ -412,8 +326,6 @@ class Comparisons(Grammar):
     def _calculated(self, conditions: ConditionSet, early: ColumnView, late: ColumnView) -> Iterator[Candidate]:
         """Arithmetic of two values of a row: of the later or the first named, and of the other."""
         cues, others = self.cues, (early, late)
-        if early.period and late.period and self._of_different_things(early, late):
-            return
         rows = self._rows_of(conditions)
         first, last, mask = self._costs(Lookup(rows, early.ref), Lookup(rows, late.ref), others)
 
@@ -428,7 +340,7 @@ class Comparisons(Grammar):
         falls = "down" in cues and "up" not in cues
         if changing:
             # "By how much did it fall" asks for what was lost, a positive number where it fell.
-            ends = (first, last) if falls or self._compares_back(early, late) else (last, first)
+            ends = (first, last) if falls else (last, first)
             yield self._difference(f"difference/columns{time}", ends, conditions, late, mask, others)
             if not time:
                 yield self._difference("difference/columns/reverse", ends[::-1], conditions, late, mask, others)

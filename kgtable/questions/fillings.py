@@ -102,11 +102,6 @@ class Fillings(Groupings):
                 yield self.filled(
                     "sum", conditions, How.SUM, view, unit=self._unit_asked(self._units_of(view)), features=_AS_A_TOTAL
                 )
-        for adjective, _ in self.question.achievements[:1]:  # "the winning time" is the lowest
-            for view in self.measures[:MOST_MEASURES]:
-                sign = self._sign_of(view, adjective.headers)
-                if sign and self.source.link(view).exact:
-                    yield self._of_measure_asked(How.MAX if sign > 0 else How.MIN, conditions, view)
         for view in [view for view in self.sortables if view.temporal][:2]:
             for how, cue in ((How.MIN, "first"), (How.MAX, "last")):
                 if cue in cues:
