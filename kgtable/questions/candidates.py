@@ -64,7 +64,7 @@ class Candidate:
         used = used or {0}
         if self.op.partition("/")[0] in _OF_JOINED_ROWS:
             used |= source.ends_spoken_of
-        return not used >= {0, len(source.links) - 1}
+        return not used >= {0, 1}
 
 
 class CandidateFeatures:
@@ -153,8 +153,6 @@ class CandidateFeatures:
         join = self.source.join
         if view.distinct < view.filled or join is None:
             return view.distinct < view.filled
-        if len(self.source.joins) > 1:
-            return True
         other = (join.right, join.left)[self.source.part_of(view.place)]
         return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
@@ -242,10 +240,7 @@ class CandidateFeatures:
         features["rare:covered"] = source.rarity.share(covered)
         if source.join is not None:
             features["join"] = 1.0
-            features["join:several"] = float(len(source.joins) > 1)
-            for key in source.joins:
-                for name, value in key.features.items():
-                    features[name] = min(features.get(name, 1.0), value)
+            features.update(source.join.features)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
@@ -361,10 +356,7 @@ class CandidateFeatures:
             covered |= Question._all(token for _, token in question.achievements)
         hinted = 0
         for adjective, token in question.adjectives:
-            dated = measure.temporal and adjective.name in (
-                "long",
-                "short",
-            )  # no year is longer than another
+            dated = measure.temporal and adjective.name in ("long", "short")  # no year is longer than another
             if not dated and any(stem in adjective.headers for stem in self._told_by(measure)):
                 hinted |= token
         if hinted:

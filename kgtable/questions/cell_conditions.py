@@ -241,10 +241,7 @@ class CellConditions(ColumnLinks):
         """Numbers of the question that stand in cells."""
         question, cells = self.question, self.cells
         limits = Question._all(t.number.mask for t in question.thresholds if t.relator is not Relator.EQUAL)
-        for number in (
-            *question.numbers,
-            *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
-        ):
+        for number in (*question.numbers, *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals)):
             if number.mask & (limits | question.limit[1]):  # "top 3" limits no number
                 continue
             seen: set[int] = set()

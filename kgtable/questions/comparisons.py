@@ -238,7 +238,7 @@ class Comparisons(Grammar):
 
     def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Calculations across the columns of one row: years side by side, two measures."""
-        source, cues, question = self.source, self.cues, self.question
+        source, question = self.source, self.question
         if source.join is not None or not conditions.conditions:
             return
         periods = [

@@ -8,14 +8,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from kgtable.programs.algebra import (
-    AggregateFunction,
-    Convert,
-    Expression,
-    Or,
-    Rows,
-    ValueKind,
-)
+from kgtable.programs.algebra import AggregateFunction, Convert, Expression, Or, Rows, ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.fields import FieldColumn, FieldOrder, Fields, How
 from kgtable.programs.relation import NAMING

@@ -279,10 +279,7 @@ AGAINST = frozenset(
 
 
 def confidence_features(
-    rows: Sequence[Mapping[str, float]],
-    scores: Sequence[float],
-    keys: Sequence[object],
-    abstention: float,
+    rows: Sequence[Mapping[str, float]], scores: Sequence[float], keys: Sequence[object], abstention: float
 ) -> tuple[dict[str, float], int]:
     """What tells whether the answer with the highest score is right.
 

@@ -76,16 +76,10 @@ class Rarity:
 class ProgramSource:
     """One table, or two joined by a key, as the grammar sees it."""
 
-    def __init__(
-        self,
-        links: Sequence[Links],
-        score: float,
-        rank: int,
-        joins: Sequence[TableKey] = (),
-    ) -> None:
+    def __init__(self, links: Sequence[Links], score: float, rank: int, join: TableKey | None = None) -> None:
         self.links = tuple(links)
         self.rarity = Rarity(0, ())
-        self.score, self.rank, self.joins = score, rank, tuple(joins)
+        self.score, self.rank, self.join = score, rank, join
         self.references: frozenset[ColumnRef] = frozenset()
         self.named = 0
         """The tokens that name a column in full, of this or another of the tables that are looked at."""
@@ -158,23 +152,16 @@ class ProgramSource:
 
     def rows(self, choice: RowChoice = RowChoice.MEMBERS) -> Rows:
         """All its rows."""
-        tables = [
+        one, *other = (
             TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice) for part in self.links
-        ]
-        found: Rows = tables[0]
-        for key, other in zip(self.joins, tables[1:], strict=False):
-            found = Join(found, other, (KeyPair(key.left, key.right),), key.similarity)
-        return found
-
-    @property
-    def join(self) -> TableKey | None:
-        """The key of the first two tables; none of a single one."""
-        return self.joins[0] if self.joins else None
+        )
+        key = self.join
+        return one if key is None else Join(one, other[0], (KeyPair(key.left, key.right),), key.similarity)
 
     @cached_property
     def keys(self) -> frozenset[ColumnRef]:
         """The columns by which its tables are joined."""
-        return frozenset(column for key in self.joins for column in (key.left, key.right))
+        return frozenset(() if self.join is None else (self.join.left, self.join.right))
 
     @cached_property
     def touched(self) -> int:
@@ -203,19 +190,13 @@ class ProgramSource:
 
     @cached_property
     def ends_spoken_of(self) -> frozenset[int]:
-        """The first and the last table, by their places, where the question says words of their titles alone."""
+        """The tables of a join, by their places, of which the question says words of their titles alone."""
         masks = [
             Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
             for part in self.links
         ]
-        content, last = self.question.content, len(self.links) - 1
-        return frozenset(
-            place
-            for place in (0, last)
-            if self.links[place].titled
-            & content
-            & ~Question._all(mask for other, mask in enumerate(masks) if other != place)
-        )
+        content = self.question.content
+        return frozenset(place for place in (0, 1) if self.links[place].titled & content & ~masks[1 - place])
 
     def part_of(self, column: int) -> int:
         """Which of its tables a column, given by its place, belongs to."""
@@ -223,7 +204,7 @@ class ProgramSource:
 
     def is_of_other_table(self, view: ColumnView) -> bool:
         """Whether a column of a join is of the table that is not asked for: of the donors, not the donations."""
-        if len(self.joins) != 1:
+        if self.join is None:
             return False
         own, focus = self.part_of(view.place), self.question.focus
         return bool(self.links[1 - own].title & focus & ~self.links[own].title & ~self.link(view).mask)
@@ -307,7 +288,7 @@ def joins_of(sources: Sequence[ProgramSource], stated: TableRelations | None = N
         key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:
             yield ProgramSource(
-                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), (key,)
+                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), key
             )
 
 
