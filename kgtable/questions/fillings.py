@@ -54,8 +54,7 @@ class Fillings(Groupings):
         targets = [
             view
             for view in self.targets
-            if (view.place not in conditions.columns - without or source.link(view).score > 0.5)
-            and not self._is_number_of_named_rows(view)
+            if view.place not in conditions.columns - without or source.link(view).score > 0.5
         ]
         limit = len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
         lists = self._lists(targets, conditions)
@@ -65,7 +64,7 @@ class Fillings(Groupings):
                 if view.place in decided:
                     continue
                 yield self.filled("select", conditions, ask=[view], distinct=not view.measure)
-                if view.measure and (unit := self._unit_asked(self._units_of(view))) and set(view.units) != {unit}:
+                if view.measure and (unit := self._unit_asked(view.units)) and set(view.units) != {unit}:
                     yield self.filled("select", conditions, How.VALUE, view, target=view, unit=unit)
         # "2023 compared with 2022" may ask for both, side by side.
         beside = cues.get("than", 0) & cues.get("difference", 0)
@@ -100,7 +99,7 @@ class Fillings(Groupings):
                 yield self._of_measure_asked(how, conditions, view)
             if not wanted and self._is_amount(view, conditions):
                 yield self.filled(
-                    "sum", conditions, How.SUM, view, unit=self._unit_asked(self._units_of(view)), features=_AS_A_TOTAL
+                    "sum", conditions, How.SUM, view, unit=self._unit_asked(view.units), features=_AS_A_TOTAL
                 )
         for view in [view for view in self.sortables if view.temporal][:2]:
             for how, cue in ((How.MIN, "first"), (How.MAX, "last")):
@@ -111,7 +110,7 @@ class Fillings(Groupings):
         self, how: How, conditions: ConditionSet, view: ColumnView, features: Mapping[str, float] | None = None
     ) -> Candidate:
         """An aggregate of the rows in the unit that is asked for; the largest cost is the lowest amount."""
-        unit, mask = self._unit_asked(self._units_of(view)), 0
+        unit, mask = self._unit_asked(view.units), 0
         if how in (How.MIN, How.MAX):
             mask = Question._all(token for _, token in self.question.adjectives)
             if self._shows_costs_below_zero(view):

@@ -12,14 +12,12 @@ from kgtable.programs.algebra import AggregateFunction, Convert, Expression, Or,
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.fields import FieldColumn, FieldOrder, Fields, How
 from kgtable.programs.relation import NAMING
-from kgtable.programs.scalars import text_of
 from kgtable.questions.candidates import DETERMINERS, Candidate, CandidateFeatures
 from kgtable.questions.conditions import Condition, negated
 from kgtable.questions.english import words_of_type
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet, ProgramSource, condition_set
-from kgtable.tables.model import Role
 
 MOST_CONDITION_SETS = 9
 
@@ -123,23 +121,11 @@ class Grammar(CandidateFeatures):
     def _numbers_what_is_named(self, view: ColumnView) -> bool:
         """*Which class* asks for a column "Class", and for "Class No" only where the number is asked for."""
         source, mask = self.source, self.source.link(view).mask
-        if self._is_number_of_named_rows(view):
-            return True
         if not mask or not view.key_words or view.key_words & self.question.stems:
             return False
         return any(
             source.link(other).mask == mask and not other.key_words and self.question.stems.issuperset(other.stems)
             for other in source.columns
-        )
-
-    def _is_number_of_named_rows(self, view: ColumnView) -> bool:
-        """Whether the question does not ask for numbers that identify rows, and each row has a name of its own."""
-        said = view.key_words & self.question.stems or self.source.link(view).mask & ~self.source.title
-        if not view.label or view.role is not Role.IDENTIFIER or said:
-            return False
-        return any(
-            other.stems == _A_NAME and other.ref.table == view.ref.table and other.distinct == view.distinct
-            for other in self.source.columns
         )
 
     def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
@@ -176,10 +162,8 @@ class Grammar(CandidateFeatures):
         of the boat Merle" asks for no name of the boat.
         """
         shown = self._shown(views, conditions.mask)
-        longest = max(self._rows_of_names(shown, conditions.mask), key=len, default=[])
-        found = [shown, longest]
-        found += [[view for view in each if view.place not in conditions.columns] for each in found]
-        return [each for place, each in enumerate(found) if len(each) >= 2 and each not in found[:place]]
+        asked = [view for view in shown if view.place not in conditions.columns]
+        return [each for each in ([shown] if asked == shown else [shown, asked]) if len(each) >= 2]
 
     def _is_asked_for(self, view: ColumnView) -> bool:
         """Whether a related word names a column in the part of the question that says what is asked for."""
@@ -255,19 +239,11 @@ class Grammar(CandidateFeatures):
         sets.sort(key=lambda found: -worth(found))
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
 
-    def _is_worded(self, view: ColumnView) -> bool:
-        """Whether it holds spans of time in words, as ``3 d``: those in figures, as ``7:30``, are added up as such."""
-        told = self.source.values_of(view, 20) if view.kind is ValueKind.DURATION else ()
-        return bool(told) and not any(":" in text_of(value) for value in told)
-
     def _unit_asked(self, units: Iterable[str | None]) -> str | None:
         """The unit that the question asks for, where amounts in one of some units are told in it."""
         unit = self.question.unit_asked[0] if self.question.unit_asked else None
         told = (known for known in units if known and known not in NO_UNIT)
         return unit if unit and any(comparable(known, unit) for known in told) else None
-
-    def _units_of(self, view: ColumnView) -> Sequence[str | None]:
-        return ("SEC",) if self._is_worded(view) else view.units
 
     def _rows_of(self, conditions: ConditionSet) -> Rows:
         return conditions.over(self.source.rows(conditions.choice))

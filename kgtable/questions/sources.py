@@ -371,7 +371,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
             if share < 0.5 or common < 2 or not unique:
                 continue
             numeric = all(text.isdigit() for text in first)
-            if numeric and (not (same or keyed) or _number_other_things(one, other)):
+            if numeric and (not (same or keyed)):
                 continue
             named = _names(one, right) or _names(other, left)
             score = share + same + 0.8 * named + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
@@ -393,13 +393,6 @@ def _key_columns(index: TableIndex) -> list[ColumnView]:
 
 def _is_keyed(view: ColumnView) -> bool:
     return view.role is Role.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(view.stems)
-
-
-def _number_other_things(one: ColumnView, other: ColumnView) -> bool:
-    """Whether each column numbers the rows of its own table by a name of its own, as course ids and teacher ids do."""
-    mine, theirs = ({stem for stem in view.stems if stem not in KEY_WORDS} for view in (one, other))
-    unique = one.distinct == one.filled and other.distinct == other.filled
-    return unique and _is_keyed(one) and _is_keyed(other) and bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
 def _kinship(left: TableIndex, right: TableIndex) -> float:
