@@ -7,7 +7,6 @@ alone is grounded or ambiguous, never verified: verification takes a second, ind
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ from kgtable.programs.algebra import Program
 from kgtable.programs.display import text_of_rows
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal, text_of
+from kgtable.programs.scalars import format_decimal
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.checks import missing_words, objections
 from kgtable.questions.ranker import (
@@ -35,7 +34,6 @@ from kgtable.questions.reading import Question
 from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.tables.model import spreadsheet_reference
 
-_FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
 UNLIKELY = 0.25
 """Below this confidence, an answer without groups gives way to a likelier one with them."""
 MOST_TABLES = 10
@@ -298,15 +296,4 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
         return None
     candidate = executed.candidate
     said = text_of_rows(executed.denotation.rows)
-    if _asks_for_months(candidate):
-        parts = (text[:7] if _FIRST_DAY.fullmatch(text) else text for text in said.split("; "))
-        said = "; ".join(dict.fromkeys(parts))
     return RankedProgram(candidate.program, result, said, candidate.source.ids, candidate.op, confidence)
-
-
-def _asks_for_months(candidate: Candidate) -> bool:
-    """Whether a month is asked for, and the answer's column has months, written as their first days."""
-    question, target = candidate.source.question, candidate.target
-    if target is None or not target.temporal or "month" not in question.stems_of(question.focus):
-        return False
-    return all(_FIRST_DAY.fullmatch(text_of(value)) for value in candidate.source.values_of(target, 400))

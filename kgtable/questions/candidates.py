@@ -19,8 +19,6 @@ from kgtable.text.words import stem as stemmed
 _PER = stemmed("per")
 
 DETERMINERS = frozenset({"the", "their", "its", "his", "her", "each"})
-_BESIDE = DETERMINERS | {"a", "an", "also", "corresponding", "respective", "own", "all"}
-"""Words that may stand between columns that are listed."""
 
 _OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "group_extreme", "having"))
 """Operators for which it matters that a row has one in the other table, though no other column of that is read."""
@@ -64,7 +62,7 @@ class Candidate:
         used = used or {0}
         if self.op.partition("/")[0] in _OF_JOINED_ROWS:
             used |= source.ends_spoken_of
-        return not used >= {0, len(source.links) - 1}
+        return not used >= {0, 1}
 
 
 class CandidateFeatures:
@@ -153,8 +151,6 @@ class CandidateFeatures:
         join = self.source.join
         if view.distinct < view.filled or join is None:
             return view.distinct < view.filled
-        if len(self.source.joins) > 1:
-            return True
         other = (join.right, join.left)[self.source.part_of(view.place)]
         return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
@@ -194,8 +190,6 @@ class CandidateFeatures:
             covered, [view for view in (target, measure, *others, *limited) if view is not None]
         )
         kind = op.partition("/")[0]
-        if kind == "share" and self._names_shares:
-            features["share:named column"] = 1.0
         if target is not None and self._repeats(target) and self._asks_for_most:
             features[f"{op}:most of several"] = 1.0
         if kind == "extreme" and target is not None and self._repeats(target):
@@ -226,9 +220,6 @@ class CandidateFeatures:
                 features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
-        if op.endswith("/columns"):
-            shown = list(dict.fromkeys([*([] if target is None else [target]), *others]))
-            features["shown:side by side"] = float(len(self._rows_of_names(shown)) == 1)
         apart = sum(c.column >= 0 and self._names_column_apart(c) for c in conditions.conditions)
         if apart:
             features["c:column named"] = float(apart)
@@ -242,55 +233,10 @@ class CandidateFeatures:
         features["rare:covered"] = source.rarity.share(covered)
         if source.join is not None:
             features["join"] = 1.0
-            features["join:several"] = float(len(source.joins) > 1)
-            for key in source.joins:
-                for name, value in key.features.items():
-                    features[name] = min(features.get(name, 1.0), value)
+            features.update(source.join.features)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
-
-    def _rows_of_names(self, views: Sequence[ColumnView], taken: int = 0) -> list[list[ColumnView]]:
-        """The columns in the order in which the question names them, as they stand side by side in it.
-
-        Columns that are named by a part of what names another one are left out. `taken` are tokens that say
-        something else.
-        """
-        runs = [(self._first_run(view, taken), view) for view in views]
-        apart = [
-            (run, view)
-            for run, view in runs
-            if run and not any(run & other == run and run != other for other, _ in runs)
-        ]
-        apart.sort(key=lambda entry: (entry[0] & -entry[0], entry[1].place))
-        found: list[list[ColumnView]] = []
-        end = 0
-        for run, view in apart:
-            if found and self._joins(end, (run & -run).bit_length() - 1):
-                found[-1].append(view)
-            else:
-                found.append([view])
-            end = run.bit_length()
-        return found
-
-    def _first_run(self, view: ColumnView, taken: int) -> int:
-        """The first tokens in a row that name a column."""
-        mask = self.source.link(view).mask & ~taken
-        start = mask & -mask
-        run = start
-        while mask & run << 1 & ~run:
-            run |= mask & run << 1
-        return run
-
-    def _joins(self, end: int, start: int) -> bool:
-        """Whether only "and", a comma and words such as "their" stand between two places of the question."""
-        if start < end:
-            return False
-        tokens = self.question.tokens
-        between = [token.word for token in tokens[end:start]]
-        comma = "," in self.question.text[tokens[end - 1].end : tokens[start].start]
-        joined = comma or "and" in between
-        return joined and all(word == "and" or word in _BESIDE for word in between)
 
     def _of_target(self, op: str, target: ColumnView, conditions: ConditionSet) -> dict[str, float]:
         """Features of the column that is shown or counted."""
@@ -361,10 +307,7 @@ class CandidateFeatures:
             covered |= Question._all(token for _, token in question.achievements)
         hinted = 0
         for adjective, token in question.adjectives:
-            dated = measure.temporal and adjective.name in (
-                "long",
-                "short",
-            )  # no year is longer than another
+            dated = measure.temporal and adjective.name in ("long", "short")  # no year is longer than another
             if not dated and any(stem in adjective.headers for stem in self._told_by(measure)):
                 hinted |= token
         if hinted:
@@ -452,12 +395,6 @@ class CandidateFeatures:
             if link(view).mask >> token.index & 1 and token.word in fold(view.name).split()
         )
         return every & ~self.question.focus & ~self.question.things
-
-    @cached_property
-    def _names_shares(self) -> bool:
-        """Whether a column of shares is named, so that none has to be computed."""
-        link = self.source.link
-        return any("PERCENT" in view.units and link(view).exact and not view.period for view in self.source.columns)
 
     @cached_property
     def _asks_for_most(self) -> bool:

@@ -23,7 +23,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.dimensions import comparable
 from kgtable.programs.relation import NAMING, MemberKind
 from kgtable.programs.scalars import normal
-from kgtable.questions.column_links import ColumnLink, ColumnLinks, inflected
+from kgtable.questions.column_links import ColumnLinks, inflected
 from kgtable.questions.conditions import Condition, run_beside
 from kgtable.questions.english import fold, light_words, word_stem
 from kgtable.questions.mentions import NumberMention, QuestionToken
@@ -37,11 +37,11 @@ MOST_LISTED = 40
 
 _ITEM = re.compile(r"\s*(?:[,;/\n|]|\s[&+]\s|\band\b)\s*")
 _QUALIFIED = re.compile(r"(?<=\w)\s*\([^()]*\)$")
-_ENDING_SIGNS = frozenset("+-−–#*")
-_MINUS = str.maketrans("−–", "--")
 _TOWARDS = {"into": "to", "onto": "to", "towards": "to", "toward": "to"}
 _ENDS = frozenset({"from", "to"})
 """Prepositions that head columns of where something begins and where it ends."""
+_ENDING_SIGNS = frozenset("+-−–#*")
+_MINUS = str.maketrans("−–", "--")
 
 
 class CellConditions(ColumnLinks):
@@ -196,11 +196,6 @@ class CellConditions(ColumnLinks):
         said = normal(self.question.text[run[0].start : run[-1].end]).removesuffix("'s")
         held = [place for place in places if said in normal(self.cells.text(place))]
         yield from self._listed(view, mask, said, held)
-        if low and self.question.cues.get("negation", 0) >> low - 1 & 1:
-            denied = f"{self.question.tokens[low - 1].word} {said}"
-            if held and all(denied in normal(self.cells.text(place)) for place in held):
-                # A cell says it: "did not qualify".
-                mask, said, inside = mask | 1 << low - 1, denied, False
         if not held:
             singular = said.removesuffix("s")
             held = [place for place in places if len(singular) > 3 and singular in normal(self.cells.text(place))]
@@ -241,10 +236,7 @@ class CellConditions(ColumnLinks):
         """Numbers of the question that stand in cells."""
         question, cells = self.question, self.cells
         limits = Question._all(t.number.mask for t in question.thresholds if t.relator is not Relator.EQUAL)
-        for number in (
-            *question.numbers,
-            *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
-        ):
+        for number in (*question.numbers, *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals)):
             if number.mask & (limits | question.limit[1]):  # "top 3" limits no number
                 continue
             seen: set[int] = set()
@@ -270,7 +262,7 @@ class CellConditions(ColumnLinks):
     def _truths(self) -> Iterator[Condition]:
         """Columns of yes and no that the question names: the rows where it holds."""
         for view, link in zip(self.index.columns, self.columns, strict=True):
-            if view.kind is ValueKind.TRUTH and link.score >= 0.5 and not self._is_of_the_title(link):
+            if view.kind is ValueKind.TRUTH and link.score >= 0.5:
                 expression = Compare(Relator.EQUAL, view.ref, Constant(True, ValueKind.TRUTH))
                 yield Condition(expression, link.mask, view.place, "truth", 0.4 + 0.3 * link.score)
             for token in self.question.tokens if view.kind is ValueKind.TRUTH else ():
@@ -278,11 +270,6 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     expression = Compare(Relator.EQUAL, view.ref, Constant(False, ValueKind.TRUTH))
                     yield Condition(expression, 1 << token.index, view.place, "untruth", 0.7)
-
-    def _is_of_the_title(self, link: ColumnLink) -> bool:
-        """Whether a word of a column stands in the title: the "swimming pool" beside "Lane swimming"."""
-        beside = self.title & self.question.content & ~link.mask
-        return not link.exact and not link.mask & ~(self.title & (beside >> 1 | beside << 1))
 
     def _missing(self) -> Iterator[Condition]:
         """Columns with blank cells, where the question negates or asks for what is not there."""
@@ -297,17 +284,9 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     yield Condition(IsMissing(view.ref), 1 << token.index, view.place, "missing", 0.6)
             zero = self.cells.numbers.get(Decimal(0), ())
-            blank = bool(negation << 1 & self._words_of_cells)
-            if negation and not blank and link.exact and view.numeric and any(place[0] == view.place for place in zero):
+            if negation and link.exact and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
-
-    @cached_property
-    def _words_of_cells(self) -> int:
-        """The tokens that say what a cell holds: "no value" is a blank, not a zero."""
-        return Question._all(
-            1 << t.index for t in self.question.tokens if t.word in ("value", "values", "entry", "data")
-        )
 
 
 def _constant(text: str, view: ColumnView) -> Constant:

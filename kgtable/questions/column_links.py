@@ -95,14 +95,6 @@ class ColumnLinks:
             # "Which students" asks for the names of students, though the header is that of their numbers.
             if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
                 links[view.place] = links[view.key]
-        if name := self._unheaded_name(links):
-            # "The names and ages of the players", of a column "Player".
-            for view in [view for view in self.index.columns if view.label][:1]:
-                if not links[view.place].exact:
-                    links[view.place] = replace(
-                        links[view.place], score=max(links[view.place].score, _BY_SYNONYM),
-                        mask=links[view.place].mask | name, derived=True,
-                    )  # fmt: skip
         self._prefer_named_in_full(links)
         self._prefer_actual(links)
         for view in self.index.columns:
@@ -143,15 +135,6 @@ class ColumnLinks:
             for other in actual:
                 if other.period == view.period and links[other.place].score:
                     links[other.place] = replace(links[other.place], mask=links[other.place].mask | link.mask)
-
-    def _unheaded_name(self, links: Sequence[ColumnLink]) -> int:
-        """The tokens that ask for names, where no header is called so."""
-        tokens = self.question.tokens
-        stems = [token.stem for token in tokens]
-        mask = Question._all(
-            1 << token.index for token in tokens if token.word in ("name", "names") and not _is_verb(stems, token.index)
-        )
-        return 0 if any(link.mask & mask for link in links) else mask
 
     def _of_parts(self, whole: ColumnView, links: Sequence[ColumnLink]) -> ColumnLink:
         """What names a total: a word for all columns that it adds up, as *medals* for gold, silver and bronze."""
@@ -300,7 +283,7 @@ class ColumnLinks:
                     return True
                 if size == 1 and self._asked_for(start):
                     return True
-        return size > 1 and self._said_apart(tuple(stems))
+        return False
 
     def _asked_for(self, place: int) -> bool:
         """Whether a word stands between *what* or *which* and a verb: "what make is the car"."""
@@ -308,17 +291,6 @@ class ColumnLinks:
         verbs = linking_verbs()
         around = 0 < place < len(words) - 1 and words[place - 1] in ("what", "which")
         return around and words[place] not in verbs and words[place + 1] in verbs
-
-    def _said_apart(self, stems: tuple[str, ...]) -> bool:
-        """Whether one noun ends two names that "and" joins: "first and last name" names "First name"."""
-        said = [token.stem for token in self.question.tokens]
-        size = len(stems)
-        for start in range(len(said) - size - 1):
-            behind = said[start + size - 1 : start + 2 * size]
-            opens = tuple(said[start : start + size - 1]) == stems[:-1]
-            if opens and behind[0] in ("and", "or") and behind[-1] == stems[-1]:
-                return True
-        return False
 
     def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
         """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""

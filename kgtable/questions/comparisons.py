@@ -1,8 +1,10 @@
-"""Candidates over several values: differences, ratios, shares, changes, which of two, columns side by side."""
+"""Candidates that compare two values: of two rows, of two columns of a row; and columns of periods side by side."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 
 from kgtable.programs.algebra import (
@@ -13,6 +15,8 @@ from kgtable.programs.algebra import (
     Arithmetic,
     ColumnRef,
     Compare,
+    Constant,
+    Convert,
     Expression,
     Filter,
     Function,
@@ -25,18 +29,48 @@ from kgtable.programs.algebra import (
     Or,
     Project,
     Relator,
-    RowChoice,
     Sort,
     SortKey,
+    Unpivot,
+    ValueKind,
 )
+from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import linking_verbs
-from kgtable.questions.grammar import MOST_MEASURES, Grammar
+from kgtable.questions.english import is_verb_form, linking_verbs, months, words_of_type
+from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
-from kgtable.questions.sources import condition_set
+from kgtable.questions.sources import ConditionSet, condition_set
 from kgtable.tables.model import Role
+from kgtable.text.words import stem as stemmed
+
+_YEAR = stemmed("year")
+_YEARS = re.compile(r"(?:19|20)\d\d")
+_DIFFERENCE = frozenset(("difference", "change", "down", "up", "more_than", "less_than", "how_much", "how_many"))
+_PAIRS = _DIFFERENCE | {
+    "ratio", "share", "percent", "than", "or", "both", "total", "average", "and", "days_between", "between", "first",
+    "last", "how_long", "next", "previous", "same",
+}  # fmt: skip
+"""The operator words beside which two values of one column may be taken apart."""
+
+
+def _same_measure(one: ColumnView, other: ColumnView) -> bool:
+    """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
+    if bool(one.whole) != bool(other.whole):
+        return False  # an amount and its share in something
+    if not (one.period and other.period):
+        return True
+    measured = [
+        {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
+        for view in (one, other)
+    ]
+    status = words_of_type("status")
+    return (
+        not all(measured)
+        or bool(measured[0] & measured[1])
+        or (one.period != other.period and measured[0] | measured[1] <= status)
+    )
 
 
 class Comparisons(Grammar):
@@ -44,30 +78,8 @@ class Comparisons(Grammar):
 
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""
-        source, cues, _question = self.source, self.cues, self.question
-        if not cues.keys() & {
-            "difference",
-            "change",
-            "ratio",
-            "share",
-            "percent",
-            "than",
-            "or",
-            "more_than",
-            "less_than",
-            "both",
-            "total",
-            "average",
-            "and",
-            "days_between",
-            "between",
-            "first",
-            "last",
-            "how_long",
-            "next",
-            "previous",
-            "same",
-        }:
+        source = self.source
+        if not self.cues.keys() & _PAIRS:
             return
         named = [
             c
@@ -92,100 +104,68 @@ class Comparisons(Grammar):
                     return
                 yield from self._pair(one, other, extra)
 
-    def _names_whole_first(self, one: Condition, other: Condition) -> bool:
-        """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
-        start = (one.mask & -one.mask).bit_length() - 1
-        said = self.cues.get("share", 0) & ((1 << start) - 1)
-        words = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
-        return bool(said) and any(token.word in linking_verbs() for token in words)
-
     def _pair(self, one: Condition, other: Condition, extra: Sequence[Condition]) -> Iterator[Candidate]:
         source, cues, question = self.source, self.cues, self.question
         both = condition_set([one, other, *extra])
-        first_set, second_set = condition_set([one, *extra]), condition_set([other, *extra])
-        choice = both.choice
-        rows_one, rows_other = first_set.over(source.rows(choice)), second_set.over(source.rows(choice))
+        rows = [condition_set([each, *extra]).over(source.rows(both.choice)) for each in (one, other)]
         column = source.columns[one.column]
         timed = one.kind == "time"
-        measures = [view for view in self.sortables if view.place != one.column][: MOST_MEASURES + 1]
-
         either = Or((one.expression, other.expression))
-        union = Filter(source.rows(choice), either if not extra else And((either, *(c.expression for c in extra))))
+        holds = either if not extra else And((either, *(c.expression for c in extra)))
+        union = Filter(source.rows(both.choice), holds)
         adjectives = Question._all(token for _, token in question.adjectives)
-        for view in measures:
-            left: Expression = Lookup(rows_one, view.ref)
-            right: Expression = Lookup(rows_other, view.ref)
-            costs = self._spending if self._shows_costs_below_zero(view) else 0
-            if costs:
-                left, right = (Apply(Function.ABSOLUTE, value) for value in (left, right))
+        for view in [view for view in self.sortables if view.place != one.column][: MOST_MEASURES + 1]:
+            left, right, costs = self._costs(Lookup(rows[0], view.ref), Lookup(rows[1], view.ref), (view,))
             late, early = (right, left) if timed else (left, right)
-            if (
-                cues.keys()
-                & {
-                    "difference",
-                    "change",
-                    "more_than",
-                    "less_than",
-                    "days_between",
-                    "how_long",
-                    "up",
-                    "down",
-                    "how_many",
-                    "how_much",
-                }
-                and view.role is not Role.ORDINAL
-            ):
+            asked = cues.keys() & (_DIFFERENCE | {"days_between", "how_long"})
+            if asked and view.role is not Role.ORDINAL and (view.measure or view.temporal):
                 # "How much faster was A than B": what A has less of the time, so that the answer is positive.
                 less = not timed and self._measures_the_other_way(view) != self._says_other_first(one)
+                kind = "/time" if timed else "/date" if view.temporal else ""
                 ends = (early, late) if less else (late, early)
-                for name, node in (
-                    ("difference/rows", Arithmetic(Operator.SUBTRACT, *ends)),
-                    ("difference/rows/reverse", Arithmetic(Operator.SUBTRACT, *reversed(ends))),
-                ):
-                    if view.measure or view.temporal:
-                        yield from self._maybe_converted(
-                            name + ("/time" if timed else "/date" if view.temporal else ""),
-                            node,
-                            both,
-                            view,
-                            0,
-                        )
-            if view.measure:
-                if cues.keys() & {"percent", "rate", "change"} and timed:
-                    yield self.make(
-                        "percent_change/rows",
-                        Arithmetic(Operator.PERCENT_CHANGE, early, late),
-                        both,
-                        measure=view,
-                    )
-                if cues.keys() & {"ratio", "share", "percent"}:
-                    part, whole = (right, left) if self._names_whole_first(one, other) else (left, right)
-                    yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
-                    yield self.make("share/rows", Arithmetic(Operator.SHARE, part, whole), both, measure=view)
-                if cues.keys() & {"total", "and", "both"}:
-                    yield self.make("sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view)
-                if "average" in cues:
-                    yield self.make("mean/rows", Aggregate(AggregateFunction.MEAN, view.ref, union), both, measure=view)
-            signs = self._pair_signs(view)
-            for down, token in signs:
+                yield self._difference(f"difference/rows{kind}", ends, both, view)
+                yield self._difference(f"difference/rows/reverse{kind}", ends[::-1], both, view)
+            if view.measure and cues.keys() & {"ratio", "share", "percent"}:
+                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
+            for down, token in self._pair_signs(view):
                 if "or" in cues or question.wh in ("which", "who", "other"):
-                    order = Sort(union, (SortKey(view.ref, down),))
+                    order, name = Sort(union, (SortKey(view.ref, down),)), column.ref
                     if view.adds_up and max(one.size, other.size) > 1:  # "more hours" are those of all rows
                         summed = Named(Aggregate(AggregateFunction.SUM, view.ref), "sum")
+                        name = ColumnRef("name")
                         groups = GroupBy(union, (Named(column.ref, "name"),), (summed,))
                         order = Sort(groups, (SortKey(ColumnRef("sum"), down),))
-                    shown = Named(ColumnRef("name") if isinstance(order.source, GroupBy) else column.ref)
-                    root = Project(Limit(order, 1), (shown,))
+                    root = Project(Limit(order, 1), (Named(name),))
                     yield self.make("compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives)
                 if question.wh == "yes_no" and (view.measure or view.temporal):
-                    relator = Relator.GREATER if down else Relator.LESS
-                    yield self.make(
-                        "compare_yes",
-                        Compare(relator, left, right),
-                        both,
-                        measure=view,
-                        mask=token | adjectives | costs,
-                    )
+                    truth = Compare(Relator.GREATER if down else Relator.LESS, left, right)
+                    yield self.make("compare_yes", truth, both, measure=view, mask=token | adjectives | costs)
+
+    def _costs(
+        self, first: Expression, last: Expression, views: Sequence[ColumnView]
+    ) -> tuple[Expression, Expression, int]:
+        """Two values, those of costs below zero without their sign, and the tokens that speak of spending."""
+        if not any(map(self._shows_costs_below_zero, views)):
+            return first, last, 0
+        return Apply(Function.ABSOLUTE, first), Apply(Function.ABSOLUTE, last), self._spending
+
+    def _difference(
+        self, op: str, ends: Sequence[Expression], conditions: ConditionSet, view: ColumnView, mask: int = 0,
+        others: Sequence[ColumnView] = (),
+    ) -> Candidate:  # fmt: skip
+        """The first of two values less the second, in the unit that is asked for."""
+        root: Expression = Arithmetic(Operator.SUBTRACT, *ends)
+        named = ("large", "small", "most")
+        for adjective, token in self.question.adjectives:
+            if not view.aspects.isdisjoint(adjective.headers) or adjective.name in named:
+                mask |= token
+        timed = view.clock or view.kind is ValueKind.DURATION
+        days = view.kind is ValueKind.DATE and not timed and "/date" in op
+        unit = self._unit_asked(("SEC",) if timed else ("DAY",) if days else view.units)
+        if unit is not None and self.question.unit_asked is not None:
+            root, mask = Convert(root, unit), mask | self.question.unit_asked[1]
+        also = ("convert",) if unit else ()
+        return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
 
     def _says_other_first(self, one: Condition) -> bool:
         """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
@@ -194,20 +174,15 @@ class Comparisons(Grammar):
 
     def _measures_the_other_way(self, view: ColumnView) -> bool:
         """Whether the one with more of the question's comparative has the smaller number of a column."""
-        return any(not down for down, token in self._pair_signs(view) if token & self._comparatives)
+        comparatives = Question._all(token for adjective, token in self.question.adjectives if adjective.comparative)
+        return any(not down for down, token in self._pair_signs(view) if token & comparatives)
 
-    @property
-    def _comparatives(self) -> int:
-        return Question._all(token for adjective, token in self.question.adjectives if adjective.comparative)
-
-    def _pair_signs(self, view: ColumnView | None) -> list[tuple[bool, int]]:
+    def _pair_signs(self, view: ColumnView) -> list[tuple[bool, int]]:
         """Whether the larger wins, by the question's comparative and what the column measures."""
         found: list[tuple[bool, int]] = []
         for adjective, token in self.question.adjectives:
-            sign = (
-                next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0) if view else 0
-            )
-            if view is not None and not sign and view.role is Role.ORDINAL:
+            sign = next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0)
+            if not sign and view.role is Role.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
         for cue, down in (
@@ -218,115 +193,168 @@ class Comparisons(Grammar):
             ("more_than", True),
             ("less_than", False),
         ):
-            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view is None or view.temporal):
+            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view.temporal):
                 found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
-    def _shares(self) -> Iterator[Candidate]:
-        """The share of a row in its total, and of some rows in all."""
-        source, cues = self.source, self.cues
-        if not cues.keys() & {"share", "percent", "ratio"}:
-            return
-        totals = any(part.index.has_totals for part in source.links)
-        for conditions in self.sets[:3]:
-            if not conditions.conditions:
-                continue
-            rows = conditions.over(source.rows(conditions.choice))
-            everything = source.rows()
-            for view in list(
-                self._ranked(
-                    [
-                        view
-                        for view in source.columns
-                        if view.measure and not view.whole and view.place not in conditions.columns
-                    ]
-                )
-            )[:3]:
-                part = Aggregate(AggregateFunction.SUM, view.ref, rows)
-                yield self.make(
-                    "share/sum",
-                    Arithmetic(Operator.SHARE, part, Aggregate(AggregateFunction.SUM, view.ref, everything)),
-                    conditions,
-                    measure=view,
-                )
-                if totals:
-                    whole = Lookup(Limit(source.rows(RowChoice.TOTALS), 1), view.ref)
-                    yield self.make("share/total", Arithmetic(Operator.SHARE, part, whole), conditions, measure=view)
-            counted = Aggregate(AggregateFunction.COUNT, None, rows)
-            yield self.make(
-                "share/count",
-                Arithmetic(Operator.SHARE, counted, Aggregate(AggregateFunction.COUNT, None, everything)),
-                conditions,
-            )
-
     def _rows_compared(self) -> Iterator[Candidate]:
-        """Rows of which one column is more than another, or than the mean; the row that changed most."""
-        source, cues, _question = self.source, self.cues, self.question
+        """Rows of which one column is more than another; the days between two dates of a row."""
+        source, cues = self.source, self.cues
         if source.join is not None or not source.labels:
             return
         nothing = condition_set([])
-        label = source.labels[0]
-        focus = [view for view in self.targets[:2] if not view.measure] or [label]
+        focus = [view for view in self.targets[:2] if not view.measure] or [source.labels[0]]
         linked = [view for view in source.columns if source.link(view).exact and view.numeric]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         moved = cues.keys() & {"change", "up", "down", "more_than", "less_than"}
-        if moved:
-            pairs = [self._as_named(*pair) for pair in combinations(linked[:3], 2)]
-            for one, other in pairs:
-                if source.link(one).mask == source.link(other).mask:
-                    continue
-                early, late = self._in_order(one, other)
-                timed = bool(early.period and late.period)
-                if "than" in cues:
-                    relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-                    holds: Expression = Compare(relator, one.ref, other.ref)
-                else:
-                    relator = Relator.LESS if "down" in cues else Relator.GREATER
-                    holds = Compare(relator, late.ref, early.ref)
-                negation = cues.get("negation", 0)
-                if negation and moved == {"change"}:
-                    holds = Compare(Relator.EQUAL, late.ref, early.ref)  # what did not change neither rose nor fell
-                elif negation:
-                    holds = Not(holds)
-                rows = Filter(source.rows(), holds)
-                moves = Question._all(cues.get(cue, 0) for cue in moved) | negation
-                for view in focus:
-                    yield self.make(
-                        "change_rows",
-                        Project(rows, (Named(view.ref),)),
-                        nothing,
-                        target=view,
-                        mask=moves,
-                        others=(one, other),
-                        also=("timed",) if timed else (),
-                    )
-                yield self.make(
-                    "change_rows/count",
-                    Aggregate(AggregateFunction.COUNT, None, rows),
-                    nothing,
-                    mask=moves,
-                    others=(one, other),
-                )
-                superlative = any(adjective.superlative for adjective, _ in self.question.adjectives)
-                for down, token, _, _ in self._directions()[: int(superlative)]:
-                    gain: Expression = Arithmetic(Operator.SUBTRACT, late.ref, early.ref)
-                    falling = "down" in cues and "less_than" not in cues
-                    order = Sort(source.rows(), (SortKey(gain, down != falling),))
-                    for view in focus:
-                        yield self.make(
-                            "change_extreme",
-                            Project(Limit(order, 1, ties=True), (Named(view.ref),)),
-                            nothing,
-                            target=view,
-                            mask=token | moves,
-                            others=(one, other),
-                        )
-        if cues.keys() & {"difference", "change", "how_long", "days_between"}:
-            for conditions in self.sets[:2]:
-                if not conditions.conditions:
-                    continue
-                chosen = conditions.over(source.rows(conditions.choice))
-                dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
-                for one, other in combinations(dates, 2):
-                    root: Expression = Arithmetic(Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref))
-                    yield from self._maybe_converted("difference/dates", root, conditions, other, 0, (one,))
+        for pair in combinations(linked[:3], 2) if moved else ():
+            one, other = self._as_named(*pair)
+            if source.link(one).mask == source.link(other).mask:
+                continue
+            early, late = self._in_order(one, other)
+            if "than" in cues:
+                relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
+                holds: Expression = Compare(relator, one.ref, other.ref)
+            else:
+                holds = Compare(Relator.LESS if "down" in cues else Relator.GREATER, late.ref, early.ref)
+            negation = cues.get("negation", 0)
+            if negation and moved == {"change"}:
+                holds = Compare(Relator.EQUAL, late.ref, early.ref)  # what did not change neither rose nor fell
+            elif negation:
+                holds = Not(holds)
+            rows = Filter(source.rows(), holds)
+            mask = Question._all(cues.get(cue, 0) for cue in moved) | negation
+            also = ("timed",) if early.period and late.period else ()
+            for view in focus:
+                yield self.filled("change_rows", nothing, ask=[view], rows=rows, mask=mask, others=pair, also=also)
+            yield self.filled("change_rows/count", nothing, How.COUNT, rows=rows, mask=mask, others=pair)
+        dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
+        wanted = cues.keys() & {"difference", "change", "how_long", "days_between"}
+        for conditions in self.sets[:2] if wanted else ():
+            of = self._rows_of(conditions)
+            for one, other in combinations(dates, 2) if conditions.conditions else ():
+                ends = Lookup(of, other.ref), Lookup(of, one.ref)
+                yield self._difference("difference/dates", ends, conditions, other, 0, (one,))
+
+    def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """Calculations across the columns of one row: years side by side, two measures."""
+        source, question = self.source, self.question
+        if source.join is not None or not conditions.conditions:
+            return
+        periods = [
+            view
+            for view in source.columns
+            if view.period and (view.numeric or view.kind is ValueKind.TEXT) and view.place not in conditions.columns
+        ]
+        linked = [
+            view
+            for view in source.columns
+            if source.link(view).exact and view.numeric and view.place not in conditions.columns
+        ]
+        linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
+        asked = [view for view in periods if view in linked]
+        if asked:
+            best = max(asked, key=lambda view: source.link(view).mask.bit_count())
+            periods = [view for view in periods if _same_measure(view, best)]
+            asked = [view for view in asked if _same_measure(view, best)]
+        pairs = [
+            (one, other)
+            for one, other in combinations(linked[:4], 2)
+            if source.link(one).mask != source.link(other).mask and _same_measure(one, other)
+        ]
+        if not pairs and len(periods) == 2 and len(question.times) == 0:
+            pairs = [(periods[0], periods[1])]
+        for one, other in pairs[:3]:
+            yield from self._calculated(conditions, *self._in_order(one, other))
+        if len(periods) >= 2:
+            yield from self._columns_beyond(conditions, periods, asked)
+
+    def _columns_beyond(
+        self, conditions: ConditionSet, periods: Sequence[ColumnView], asked: Sequence[ColumnView]
+    ) -> Iterator[Candidate]:
+        """The columns with the most or least of a row, those beyond a number, and what they come to together."""
+        cues = self.cues
+        several = asked if len(asked) >= 2 else []
+        columns = several or periods
+        if len(several) == 2:  # the first and the last of several
+            low, high = sorted(view.place for view in several)
+            columns = [view for view in periods if low <= view.place <= high]
+        wide = Unpivot(self._rows_of(conditions), tuple(view.ref for view in columns))
+        value = FieldColumn("value")
+        told, named = self._heading(columns)
+        for down, token, _, _ in self._directions()[:1]:
+            yield self.filled("column_extreme", conditions, shown=(told,), rows=wide, order=FieldOrder(value, down),
+                              first=1, ties=True, mask=token | named, others=several)  # fmt: skip
+        for threshold in self.question.thresholds[:1]:
+            limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
+            beyond = Filter(wide, Compare(threshold.relator, value.expression, limit))
+            beyond_it = partial(self.filled, rows=beyond, mask=threshold.mask | named, others=several)
+            yield beyond_it("column_extreme/threshold", conditions, shown=(told,))
+            yield beyond_it("column_extreme/count", conditions, How.COUNT)
+        for how, cue in ((How.MEAN, "average"), (How.SUM, "total")):
+            if cue in cues:
+                root = Aggregate(AGGREGATES[how], value.expression, wide)
+                yield self.make(f"columns/{how}", root, conditions, measure=several[0] if several else None,
+                                others=several)  # fmt: skip
+
+    def _heading(self, columns: Sequence[ColumnView]) -> tuple[FieldColumn, int]:
+        """What says which column it is, its year where years are asked for; and the tokens that ask for it."""
+        kinds = words_of_type("time")
+        asked = [t for t in self.question.tokens if self.question.focus >> t.index & 1 and t.stem in kinds]
+        years = [match[0] if (match := _YEARS.search(view.period)) else "" for view in columns]
+        yearly = any(token.stem == _YEAR for token in asked) and all(years) and len(set(years)) == len(years)
+        mask = Question._all(1 << token.index for token in asked)
+        return FieldColumn("column", bucket=Bucket.YEAR if yearly else None), mask
+
+    def _masks_apart(self, one: ColumnView, other: ColumnView) -> tuple[int, int]:
+        """The tokens that name one of two columns, and not the other."""
+        first, second = self.source.link(one).mask, self.source.link(other).mask
+        return first & ~second, second & ~first
+
+    def _asks_of_whole(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether it says "what share of the gross pay was deducted": the whole first, then its part."""
+        first, second = self._masks_apart(one, other)
+        if not first or not second or first > second:
+            return False
+        said = self.cues.get("share", 0) & ((first & -first) - 1)
+        between = self.question.tokens[first.bit_length() : (second & -second).bit_length() - 1]
+        part = self.question.tokens[(second & -second).bit_length() - 1]
+        # "What percentage of those enrolled responded" says the part with its verb.
+        done = is_verb_form(part.word) and not self.question.tokens[part.index + 1 :]
+        return bool(said) and (done or any(token.word in linking_verbs() for token in between))
+
+    def _calculated(self, conditions: ConditionSet, early: ColumnView, late: ColumnView) -> Iterator[Candidate]:
+        """Arithmetic of two values of a row: of the later or the first named, and of the other."""
+        cues, others = self.cues, (early, late)
+        rows = self._rows_of(conditions)
+        first, last, mask = self._costs(Lookup(rows, early.ref), Lookup(rows, late.ref), others)
+
+        def made(op: str, root: Expression) -> Candidate:
+            return self.make(op, root, conditions, measure=late, mask=mask, others=others)
+
+        time = "/time" if early.period and late.period else ""
+        changing = cues.keys() & _DIFFERENCE
+        compared = self.question.words_of(cues.get("difference", 0)).lower()
+        if compared in ("compared with", "compared to") and changing == {"difference"}:
+            changing = set()  # "2023 compared with 2022" asks for both
+        falls = "down" in cues and "up" not in cues
+        if changing:
+            # "By how much did it fall" asks for what was lost, a positive number where it fell.
+            ends = (first, last) if falls else (last, first)
+            yield self._difference(f"difference/columns{time}", ends, conditions, late, mask, others)
+            if not time:
+                yield self._difference("difference/columns/reverse", ends[::-1], conditions, late, mask, others)
+        if time and cues.keys() & {"percent", "rate", "change"}:
+            change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
+            yield made("percent_change/columns/time", Apply(Function.NEGATE, change) if falls else change)
+        if cues.keys() & {"ratio", "share", "percent", "per"}:
+            part, whole = (first, last) if self._asks_of_whole(late, early) else (last, first)
+            yield made("ratio/columns", Arithmetic(Operator.RATIO, part, whole))
+            if (set(early.units) == {"PERCENT"}) == (set(late.units) == {"PERCENT"}):
+                yield made("share/columns", Arithmetic(Operator.SHARE, part, whole))
+        if cues.keys() & {"total", "together"}:
+            yield made("columns/sum", Arithmetic(Operator.ADD, first, last))
+        if self.question.wh == "yes_no":
+            yield made(
+                "compare_yes/columns", Compare(Relator.LESS if self._sign() < 0 else Relator.GREATER, last, first)
+            )

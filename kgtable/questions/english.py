@@ -217,15 +217,7 @@ def unit_named(text: str) -> str | None:
     """
     word = text.strip()
     folded = word.casefold()
-    if is_empty_word(folded) or folded in (
-        "points",
-        "point",
-        "second",
-        "times",
-        "people",
-        "persons",
-        "feet of",
-    ):
+    if is_empty_word(folded) or folded in ("points", "point", "second", "times", "people", "persons", "feet of"):
         return None
     phrase = parse_unit_phrase(word) if len(word) > 1 or word in "%€$£" else None
     if phrase is not None and phrase.unit and not phrase.scale:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
-from kgtable.programs.algebra import (
-    AggregateFunction,
-    Convert,
-    Expression,
-    Or,
-    ValueKind,
-)
+from kgtable.programs.algebra import AggregateFunction, Convert, Expression, Or, Rows, ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.fields import FieldColumn, FieldOrder, Fields, How
 from kgtable.programs.relation import NAMING
-from kgtable.programs.scalars import text_of
 from kgtable.questions.candidates import DETERMINERS, Candidate, CandidateFeatures
 from kgtable.questions.conditions import Condition, negated
 from kgtable.questions.english import words_of_type
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
 from kgtable.questions.sources import ConditionSet, ProgramSource, condition_set
-from kgtable.tables.model import Role
 
 MOST_CONDITION_SETS = 9
 
@@ -53,6 +48,24 @@ LEAST_ORDERED = 0.6
 _A_NAME = ("name",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling(Fields):
+    """Fields over rows that are chosen elsewhere, such as those of a question's conditions; shares are of `whole`."""
+
+    given: Rows
+    whole: Rows
+
+    def _rows(self) -> Rows:
+        return self.given
+
+    def _source(self) -> Rows:
+        return self.whole
+
+
+def _field(view: ColumnView) -> FieldColumn:
+    return FieldColumn(view.ref.name, view.ref.table)
+
+
 class Grammar(CandidateFeatures):
     """The parts of candidates of a source; operators are added by what derives from it."""
 
@@ -63,7 +76,6 @@ class Grammar(CandidateFeatures):
         self.sortables = self._ranked([view for view in source.columns if view.sortable])
         self.sortables = [view for view in self.sortables if self._is_ordered_by(view)] or self.sortables
         self.targets = self._target_columns()
-        self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
 
     def _as_named(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
         """Two columns in the order in which the question names them, by the words that tell them apart."""
@@ -109,23 +121,11 @@ class Grammar(CandidateFeatures):
     def _numbers_what_is_named(self, view: ColumnView) -> bool:
         """*Which class* asks for a column "Class", and for "Class No" only where the number is asked for."""
         source, mask = self.source, self.source.link(view).mask
-        if self._is_number_of_named_rows(view):
-            return True
         if not mask or not view.key_words or view.key_words & self.question.stems:
             return False
         return any(
             source.link(other).mask == mask and not other.key_words and self.question.stems.issuperset(other.stems)
             for other in source.columns
-        )
-
-    def _is_number_of_named_rows(self, view: ColumnView) -> bool:
-        """Whether the question does not ask for numbers that identify rows, and each row has a name of its own."""
-        said = view.key_words & self.question.stems or self.source.link(view).mask & ~self.source.title
-        if not view.label or view.role is not Role.IDENTIFIER or said:
-            return False
-        return any(
-            other.stems == _A_NAME and other.ref.table == view.ref.table and other.distinct == view.distinct
-            for other in self.source.columns
         )
 
     def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
@@ -155,15 +155,15 @@ class Grammar(CandidateFeatures):
                 apart.append(view)
         return apart if len(apart) <= MOST_SHOWN else []
 
-    def _lists(self, views: Sequence[ColumnView], taken: int) -> list[list[ColumnView]]:
+    def _lists(self, views: Sequence[ColumnView], conditions: ConditionSet) -> list[list[ColumnView]]:
         """What a question may want shown of each row: the columns that it names, or those that it names side by side.
 
-        "The code and country of the airline" wants two columns, and none that is called "Airline".
+        "The code and country of the airline" wants two columns, and none that is called "Airline"; "the owner and price
+        of the boat Merle" asks for no name of the boat.
         """
-        shown = self._shown(views, taken)
-        longest = max(self._rows_of_names(shown, taken), key=len, default=[])
-        found = [shown] if len(shown) >= 2 else []
-        return [*found, longest] if 2 <= len(longest) < len(shown) else found
+        shown = self._shown(views, conditions.mask)
+        asked = [view for view in shown if view.place not in conditions.columns]
+        return [each for each in ([shown] if asked == shown else [shown, asked]) if len(each) >= 2]
 
     def _is_asked_for(self, view: ColumnView) -> bool:
         """Whether a related word names a column in the part of the question that says what is asked for."""
@@ -239,59 +239,43 @@ class Grammar(CandidateFeatures):
         sets.sort(key=lambda found: -worth(found))
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
 
-    def _converted(
-        self,
-        op: str,
-        root: Expression,
-        conditions: ConditionSet,
-        measure: ColumnView,
-        features: Mapping[str, float] | None = None,
-    ) -> Iterator[Candidate]:
-        """The value, in the unit that the question asks for where it asks for one."""
-        adjective = Question._all(
-            token for adjective, token in self.question.adjectives if op.startswith(("min", "max"))
-        )
-        asked = self.question.unit_asked
-        units = ("SEC",) if self._is_worded(measure) else measure.units
-        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in units):
-            mask = asked[1] | adjective
-            root, also = Convert(root, asked[0]), ("convert",)
-            yield self.make(op, root, conditions, measure=measure, mask=mask, also=also, features=features)
-            return
-        yield self.make(op, root, conditions, measure=measure, mask=adjective, features=features)
+    def _unit_asked(self, units: Iterable[str | None]) -> str | None:
+        """The unit that the question asks for, where amounts in one of some units are told in it."""
+        unit = self.question.unit_asked[0] if self.question.unit_asked else None
+        told = (known for known in units if known and known not in NO_UNIT)
+        return unit if unit and any(comparable(known, unit) for known in told) else None
 
-    def _is_worded(self, view: ColumnView) -> bool:
-        """Whether it holds spans of time in words, as ``3 d``: those in figures, as ``7:30``, are added up as such."""
-        told = self.source.values_of(view, 20) if view.kind is ValueKind.DURATION else ()
-        return bool(told) and not any(":" in text_of(value) for value in told)
+    def _rows_of(self, conditions: ConditionSet) -> Rows:
+        return conditions.over(self.source.rows(conditions.choice))
 
-    def _maybe_converted(
-        self,
-        op: str,
-        node: Expression,
-        conditions: ConditionSet,
-        measure: ColumnView,
-        mask: int,
-        others: Iterable[ColumnView] = (),
-    ) -> Iterator[Candidate]:
-        asked = self.question.unit_asked
-        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.aspects) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
-        timed = measure.clock or measure.kind is ValueKind.DURATION
-        units = ["SEC"] if timed else [unit for unit in measure.units if unit and unit not in NO_UNIT]
-        if measure.kind is ValueKind.DATE and not timed and "/date" in op:
-            units = ["DAY"]
-        if asked is not None and any(comparable(unit, asked[0]) for unit in units):
-            yield self.make(
-                op,
-                Convert(node, asked[0]),
-                conditions,
-                measure=measure,
-                mask=mask | asked[1] | adjective,
-                also=("convert",),
-                others=others,
-            )
-        else:
-            yield self.make(op, node, conditions, measure=measure, mask=mask | adjective, others=others)
+    def filled(
+        self, op: str, conditions: ConditionSet, how: How = How.LIST, measure: ColumnView | None = None, *,
+        ask: Sequence[ColumnView] = (), ordered: tuple[ColumnView, bool] | None = None,
+        shown: Sequence[FieldColumn] = (), target: ColumnView | None = None, rows: Rows | None = None,
+        unit: str | None = None, mask: int = 0, also: Sequence[str] = (), others: Sequence[ColumnView] = (),
+        features: Mapping[str, float] | None = None, **chosen: Any,
+    ) -> Candidate:  # fmt: skip
+        """The candidate of some fields, over `rows` or those of which the conditions hold, told in a unit.
+
+        `ask` are the columns shown, or `shown` by their names; `ordered` is the column that rows are sorted by, and
+        whether they descend; `target` a column of the fields that is neither. Other fields are `chosen` by their names.
+        """
+        if measure is not None:
+            chosen["measure"] = _field(measure)
+        if ordered is not None:
+            chosen["order"] = FieldOrder(_field(ordered[0]), ordered[1])
+        given = self._rows_of(conditions) if rows is None else rows
+        asked = tuple(shown or map(_field, ask))
+        filling = Filling(self.source.ids, how=how, ask=asked, given=given, whole=self.source.rows(), **chosen)
+        root = filling.program().root
+        if unit is not None and self.question.unit_asked is not None:
+            assert isinstance(root, Expression)
+            root, mask, also = Convert(root, unit), mask | self.question.unit_asked[1], ("convert",)
+        return self.make(
+            op + "/columns" * (len(ask) > 1), root, conditions, target=ask[0] if ask else target,
+            measure=ordered[0] if ordered else None if measure is target else measure, mask=mask, also=also,
+            others=ask if len(ask) > 1 else others, features=features,
+        )  # fmt: skip
 
     def _aggregates_named(self) -> Iterator[tuple[str, int]]:
         """The aggregates that the question names, with the tokens that do."""

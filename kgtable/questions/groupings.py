@@ -121,9 +121,6 @@ class Groupings(Grammar):
         if measure is not None and measure.measure:
             features[f"{SAID}:{name}:{'adds up' if measure.adds_up else 'adds up never'}"] = 1.0
         mask |= said
-        if measure is not None and "price" in measure.aspects and (money := self._money & ~mask):
-            mask |= money
-            features[f"{SAID}:money"] = 1.0
         if self._is_first_of_groups(keys):
             down = next((down for down, _, _, _ in self._directions()), True)
             direction = Question._all(token for _, token, _, _ in self._directions())
@@ -182,13 +179,6 @@ class Groupings(Grammar):
             view.filled > 1 and view.distinct == view.filled and (view.role in NAMING or view.key_words)
             for view in self.source.columns
         )
-
-    @cached_property
-    def _money(self) -> int:
-        """The tokens that speak of money which is spent or earned, and name no column."""
-        words = words_of_type("spending") | words_of_type("earning")
-        named = Question._all(link.mask for link in self.source.column_links if link.exact)
-        return Question._all(1 << token.index for token in self.question.tokens if token.stem in words) & ~named
 
     @cached_property
     def _ranked_by_limit(self) -> int:
@@ -287,16 +277,8 @@ class Groupings(Grammar):
             run = here | named
             while (wider := said & (run | run << 1) | run) != run:
                 run = wider
-            if self._names_value(view, run):
-                continue  # "paid by the customer Acme"
             score = link.score if link.mask & at else 0.5
             yield GroupKey(view, None, marker | run, score + 0.2 * bool(named & here), word)
-
-    def _names_value(self, view: ColumnView, run: int) -> bool:
-        """Whether a value of a column stands right behind its name."""
-        behind = (run << 1) & ~run
-        values = (c for c in self.source.conditions if c.column == view.place and c.kind in ("exact", "several"))
-        return any(c.mask & behind for c in values)
 
     def _dates_at(self, mask: int, span: Function, word: str) -> Iterator[GroupKey]:
         """The columns of dates whose periods may be meant, the one that the question names best first."""

@@ -8,17 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import cached_property
 
-from kgtable.programs.algebra import (
-    And,
-    Apply,
-    Compare,
-    Constant,
-    Expression,
-    Function,
-    Membership,
-    Relator,
-    ValueKind,
-)
+from kgtable.programs.algebra import And, Apply, Compare, Constant, Expression, Function, Membership, Relator, ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
 from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import SCALES, WEEKDAYS, duration_seconds, text_of, time_in
@@ -202,12 +192,7 @@ class LimitConditions(ColumnLinks):
                 relator = relators.get(mention.relation, Relator.EQUAL)
                 expression: Expression = Compare(relator, view.ref, _clock_constant(view, mention))
                 yield Condition(
-                    expression,
-                    mention.full_mask | near,
-                    view.place,
-                    "time",
-                    quality,
-                    relation=mention.relation,
+                    expression, mention.full_mask | near, view.place, "time", quality, relation=mention.relation
                 )
             if view.clock and len(mentions) == 2:
                 first, last = mentions
@@ -222,12 +207,7 @@ class LimitConditions(ColumnLinks):
                     inside = ((1 << last.mask.bit_length()) - 1) & ~((first.mask & -first.mask) - 1)
                     mask = inside | (first.mask & -first.mask) >> 1
                     yield Condition(
-                        And(ends),
-                        mask | link.mask,
-                        view.place,
-                        "time",
-                        0.85 + 0.1 * link.score,
-                        relation="between",
+                        And(ends), mask | link.mask, view.place, "time", 0.85 + 0.1 * link.score, relation="between"
                     )
 
     def _thresholds(self) -> Iterator[Condition]:

@@ -106,13 +106,7 @@ def _with_alternatives(found: Sequence[Condition], named: Sequence[int]) -> list
             quality = min(c.quality for c in apart) - 0.02
             kept.append(
                 Condition(
-                    Membership(operand, choices),
-                    mask,
-                    column,
-                    "several",
-                    quality,
-                    choice,
-                    sum(c.size for c in apart),
+                    Membership(operand, choices), mask, column, "several", quality, choice, sum(c.size for c in apart)
                 )
             )
     return kept

@@ -11,14 +11,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from kgtable.programs.algebra import Relator
-from kgtable.questions.english import (
-    comparatives,
-    months,
-    number_words,
-    operator_meant,
-    ordinal_words,
-    unit_named,
-)
+from kgtable.questions.english import comparatives, months, number_words, operator_meant, ordinal_words, unit_named
 from kgtable.text.words import is_empty_word
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in

@@ -21,14 +21,12 @@ from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.questions.candidates import Candidate
-from kgtable.questions.column_comparisons import ColumnComparisons
 from kgtable.questions.comparisons import Comparisons
+from kgtable.questions.fillings import Fillings
 from kgtable.questions.linking import Links
 from kgtable.questions.ranker_weights import SAID_GROUPS, RankerWeights, word_features
 from kgtable.questions.reading import Question
-from kgtable.questions.references import References
 from kgtable.questions.relation_index import index_of, stems_of
-from kgtable.questions.selections import Selections
 from kgtable.questions.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.text.words import is_empty_word
 
@@ -47,13 +45,13 @@ def candidates_of(source: ProgramSource) -> list[Candidate]:
     return list(found.values())
 
 
-class _All(Selections, Comparisons, ColumnComparisons, References):
+class _All(Fillings, Comparisons):
     """Every operator."""
 
     def all(self) -> Iterator[Candidate]:
         """All candidates, the simplest operators first."""
         for conditions in self.sets:
-            yield from self._basic(conditions)
+            yield from self._rows_asked(conditions)
         for conditions in self.sets[:4]:
             yield from self._extremes(conditions)
             yield from self._grouped(conditions)
@@ -67,9 +65,7 @@ class _All(Selections, Comparisons, ColumnComparisons, References):
         yield from self._pairs()
         yield from self._shares()
         yield from self._rows_compared()
-        yield from self._truths()
-        if len(self.source.joins) == 1:
-            yield from self._referred_to()
+        yield from self._referred_to()
 
 
 EXECUTED = 60
@@ -283,10 +279,7 @@ AGAINST = frozenset(
 
 
 def confidence_features(
-    rows: Sequence[Mapping[str, float]],
-    scores: Sequence[float],
-    keys: Sequence[object],
-    abstention: float,
+    rows: Sequence[Mapping[str, float]], scores: Sequence[float], keys: Sequence[object], abstention: float
 ) -> tuple[dict[str, float], int]:
     """What tells whether the answer with the highest score is right.
 

@@ -138,11 +138,6 @@ class Question(Mentions):
         return self._all(mask for _, mask in self.quarters)
 
     @cached_property
-    def says_span(self) -> bool:
-        """Whether it names the first and the last of several years at once: ``2016-2018``."""
-        return any(re.fullmatch(r"(\d{4})/(\d{4})", mention.lexical) for mention in self.times)
-
-    @cached_property
     def content(self) -> int:
         """The tokens that carry meaning of their own."""
         return sum(1 << token.index for token in self.tokens if not token.empty)

@@ -14,11 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kgtable.errors import UnknownColumnError
-from kgtable.programs.algebra import (
-    ColumnRef,
-    RowChoice,
-    ValueKind,
-)
+from kgtable.programs.algebra import ColumnRef, RowChoice, ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn, distinct
 from kgtable.programs.scalars import key_of, number_in, text_of
@@ -355,12 +351,7 @@ class CellIndex:
                     if stems[-1] == _TOTAL and len(stems) > 1:  # "Income total" is the total income
                         self.whole[_TOTAL, *stems[:-1]].append(place)
                     forms = dict.fromkeys(
-                        (
-                            *_months_of(stems),
-                            stems_of(_UNIT_PART.sub(" ", text)),
-                            apart,
-                            *_reversed(text, stems),
-                        )
+                        (*_months_of(stems), stems_of(_UNIT_PART.sub(" ", text)), apart, *_reversed(text, stems))
                     )
                     for other in forms:
                         if other and other != stems:

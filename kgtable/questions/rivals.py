@@ -7,14 +7,12 @@ the question asks for, or where its answer is the same with further columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
-from kgtable.programs.scalars import Datum, key_of
-from kgtable.questions.conditions import Condition
+from kgtable.programs.scalars import Datum
 from kgtable.questions.ranker import Executed
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -101,27 +99,7 @@ def _is_dominated(other: Executed, best: Executed) -> bool:
     """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
     if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
         return False
-    if _joins_for_nothing(other, best) or _rounds_to_it(other, best):
-        return True
-    if _guesses_the_measure(other, best) or _asks_for_something_else(other, best):
-        return True
-    return other.candidate.source is best.candidate.source and (
-        _matches_in_part(other, best) or _says_more(other, best) or _leaves_a_named_column(other, best)
-    )
-
-
-def _rounds_to_it(other: Executed, best: Executed) -> bool:
-    """Whether the two numbers are one, of which the table prints fewer figures: 24.3 and 24.325."""
-    numbers = []
-    for executed in (best, other):
-        rows = executed.denotation.rows
-        value = rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 else None
-        if value is None or value.number is None:
-            return False
-        numbers.append((value.number, value.unit))
-    (one, unit), (two, same) = numbers
-    figures = max(int(number.as_tuple().exponent) for number in (one, two))
-    return unit == same and figures < 0 and 2 * abs(Fraction(one) - Fraction(two)) < Fraction(10) ** figures
+    return _joins_for_nothing(other, best) or _guesses_the_measure(other, best)
 
 
 def _joins_for_nothing(other: Executed, best: Executed) -> bool:
@@ -133,52 +111,6 @@ def _joins_for_nothing(other: Executed, best: Executed) -> bool:
 def _guesses_the_measure(other: Executed, best: Executed) -> bool:
     """Whether it ranks or adds up a column that the question does not name, where the best one need not."""
     return bool(other.features.get("m:unlinked")) and not best.features.get("m:unlinked")
-
-
-def _asks_for_something_else(other: Executed, best: Executed) -> bool:
-    """Whether its answer is of a column other than that of the thing the question asks for."""
-    mine, theirs = best.candidate, other.candidate
-    if theirs.op.partition("/")[0] == "count" and mine.op.partition("/")[0] == "count_distinct":
-        key = mine.target
-        return bool(best.features.get("t:focus")) and key is not None and key.distinct < key.filled
-    return bool(best.features.get("t:focus") and theirs.target is not None and not other.features.get("t:focus"))
-
-
-def _matches_in_part(other: Executed, best: Executed) -> bool:
-    """Whether it differs by a condition on cells that only hold a name, where the best one has the cell named so."""
-    if other.candidate.op != best.candidate.op:
-        return False
-    mine, theirs = (_by_words(executed.candidate.conditions) for executed in (best, other))
-    apart = [mask for mask in mine if mask in theirs and mine[mask].expression != theirs[mask].expression]
-    return (
-        bool(apart)
-        and mine.keys() == theirs.keys()
-        and all(mine[mask].kind == "exact" and theirs[mask].kind in ("partial", "contains") for mask in apart)
-    )
-
-
-def _by_words(conditions: Sequence[Condition]) -> Mapping[int, Condition]:
-    return {condition.mask: condition for condition in conditions}
-
-
-def _says_more(other: Executed, best: Executed) -> bool:
-    """Whether its answer is that of the best one with further columns."""
-    if not other.candidate.op.endswith("/columns"):
-        return False
-    mine, theirs = (
-        {key_of(value) for row in executed.denotation.rows for value in row if value is not None}
-        for executed in (best, other)
-    )
-    return mine < theirs
-
-
-def _leaves_a_named_column(other: Executed, best: Executed) -> bool:
-    """Whether the best one chooses or computes by a column that the question names in full, and this one does not."""
-    source, target = best.candidate.source, best.candidate.target
-    named = {view.ref for view in source.columns if source.link(view).exact and source.link(view).score >= _NAMED}
-    mine, theirs = columns_read(best) & named, columns_read(other) & named
-    mine -= {target.ref} if target is not None else set()
-    return bool(mine - theirs) and not theirs - mine
 
 
 def columns_read(executed: Executed) -> frozenset[ColumnRef]:

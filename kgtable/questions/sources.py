@@ -76,16 +76,10 @@ class Rarity:
 class ProgramSource:
     """One table, or two joined by a key, as the grammar sees it."""
 
-    def __init__(
-        self,
-        links: Sequence[Links],
-        score: float,
-        rank: int,
-        joins: Sequence[TableKey] = (),
-    ) -> None:
+    def __init__(self, links: Sequence[Links], score: float, rank: int, join: TableKey | None = None) -> None:
         self.links = tuple(links)
         self.rarity = Rarity(0, ())
-        self.score, self.rank, self.joins = score, rank, tuple(joins)
+        self.score, self.rank, self.join = score, rank, join
         self.references: frozenset[ColumnRef] = frozenset()
         self.named = 0
         """The tokens that name a column in full, of this or another of the tables that are looked at."""
@@ -158,23 +152,16 @@ class ProgramSource:
 
     def rows(self, choice: RowChoice = RowChoice.MEMBERS) -> Rows:
         """All its rows."""
-        tables = [
+        one, *other = (
             TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice) for part in self.links
-        ]
-        found: Rows = tables[0]
-        for key, other in zip(self.joins, tables[1:], strict=False):
-            found = Join(found, other, (KeyPair(key.left, key.right),), key.similarity)
-        return found
-
-    @property
-    def join(self) -> TableKey | None:
-        """The key of the first two tables; none of a single one."""
-        return self.joins[0] if self.joins else None
+        )
+        key = self.join
+        return one if key is None else Join(one, other[0], (KeyPair(key.left, key.right),), key.similarity)
 
     @cached_property
     def keys(self) -> frozenset[ColumnRef]:
         """The columns by which its tables are joined."""
-        return frozenset(column for key in self.joins for column in (key.left, key.right))
+        return frozenset(() if self.join is None else (self.join.left, self.join.right))
 
     @cached_property
     def touched(self) -> int:
@@ -203,19 +190,13 @@ class ProgramSource:
 
     @cached_property
     def ends_spoken_of(self) -> frozenset[int]:
-        """The first and the last table, by their places, where the question says words of their titles alone."""
+        """The tables of a join, by their places, of which the question says words of their titles alone."""
         masks = [
             Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
             for part in self.links
         ]
-        content, last = self.question.content, len(self.links) - 1
-        return frozenset(
-            place
-            for place in (0, last)
-            if self.links[place].titled
-            & content
-            & ~Question._all(mask for other, mask in enumerate(masks) if other != place)
-        )
+        content = self.question.content
+        return frozenset(place for place in (0, 1) if self.links[place].titled & content & ~masks[1 - place])
 
     def part_of(self, column: int) -> int:
         """Which of its tables a column, given by its place, belongs to."""
@@ -223,7 +204,7 @@ class ProgramSource:
 
     def is_of_other_table(self, view: ColumnView) -> bool:
         """Whether a column of a join is of the table that is not asked for: of the donors, not the donations."""
-        if len(self.joins) != 1:
+        if self.join is None:
             return False
         own, focus = self.part_of(view.place), self.question.focus
         return bool(self.links[1 - own].title & focus & ~self.links[own].title & ~self.link(view).mask)
@@ -307,7 +288,7 @@ def joins_of(sources: Sequence[ProgramSource], stated: TableRelations | None = N
         key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:
             yield ProgramSource(
-                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), (key,)
+                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), key
             )
 
 
@@ -390,7 +371,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
             if share < 0.5 or common < 2 or not unique:
                 continue
             numeric = all(text.isdigit() for text in first)
-            if numeric and (not (same or keyed) or _number_other_things(one, other)):
+            if numeric and (not (same or keyed)):
                 continue
             named = _names(one, right) or _names(other, left)
             score = share + same + 0.8 * named + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
@@ -412,13 +393,6 @@ def _key_columns(index: TableIndex) -> list[ColumnView]:
 
 def _is_keyed(view: ColumnView) -> bool:
     return view.role is Role.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(view.stems)
-
-
-def _number_other_things(one: ColumnView, other: ColumnView) -> bool:
-    """Whether each column numbers the rows of its own table by a name of its own, as course ids and teacher ids do."""
-    mine, theirs = ({stem for stem in view.stems if stem not in KEY_WORDS} for view in (one, other))
-    unique = one.distinct == one.filled and other.distinct == other.filled
-    return unique and _is_keyed(one) and _is_keyed(other) and bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
 def _kinship(left: TableIndex, right: TableIndex) -> float:
