@@ -1,10 +1,11 @@
 """Measure how sheets are read, with a model that did not see them: five-fold cross-validation over annotated sheets.
 
-    python scripts/eval_sheets.py [--data DIR] [--ablation]
+    python scripts/eval_sheets.py [--data DIR] [--ablation | --held]
 
 Sheets of one workbook, and those of one template (equal header texts, digits aside), are in one fold. Each fold is read
 in full (`score.py` beside the sheets says how lines get their classes) with trees trained on the others. `--ablation`
-trains without one theme of features at a time and scores the lines as the decoder has them.
+trains without one theme of features at a time and scores the lines as the decoder has them. `--held` reads the public
+sheets that nothing was trained on with the trees of the package.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from train_lines import DEFAULT, Sheet, annotated, benchmark, fit, write
+from train_lines import ANNOTATIONS, DEFAULT, Sheet, annotated, benchmark, fit, published, write
 
 from kgtable.tables.layout import line_classes
 from kgtable.tables.layout.line_features import THEMES, describe_lines
@@ -59,9 +60,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DEFAULT)
     parser.add_argument("--ablation", action="store_true", help="train without one theme of features at a time")
+    parser.add_argument("--held", action="store_true", help="read the public sheets that are held back")
     arguments = parser.parse_args()
     score = score_with(arguments.data / "sheets" / "score.py")
-    sheets = list(annotated(arguments.data / "sheets"))
+    if arguments.held:
+        held = list(published(arguments.data, ANNOTATIONS.with_name("held.jsonl")))
+        return print_figures(held, {sheet.id: read_whole(sheet, score) for sheet in held}, score)
+    sheets = [*annotated(arguments.data / "sheets"), *published(arguments.data)]
     others = [s for name in ("wtq", "spider", "tatqa", "hitab", "finqa") for s in benchmark(arguments.data, name)]
     fold = folds(sheets)
     names = describe_lines([("a",)], 1).names
@@ -78,11 +83,18 @@ def main() -> None:
                 line_classes.MODEL = model
                 answers |= {s.id: read_whole(s, score) if not theme else read_lines(s, dropped) for s in held}
         print(f"without {theme}" if theme else "all features")
-        for corpus in dict.fromkeys(sheet.corpus for sheet in sheets):
-            own = [sheet for sheet in sheets if sheet.corpus == corpus]
-            figures, _ = score.score([s.record for s in own], [answers[s.id] for s in own])
-            shown = ("macro_f1", "header_exact", "faultless", "tables_found", *(f"f1_{kind}" for kind in "mhgdtn"))
-            print(f"  {corpus}: " + " ".join(f"{key} {figures[key]}" for key in shown if figures[key] is not None))
+        print_figures(sheets, answers, score)
+
+
+def print_figures(sheets: Sequence[Sheet], answers: dict[str, Any], score: Any) -> None:
+    """Print the figures of each corpus."""
+    for corpus in dict.fromkeys(sheet.corpus for sheet in sheets):
+        own = [sheet for sheet in sheets if sheet.corpus == corpus]
+        figures, _ = score.score([s.record for s in own], [answers[s.id] for s in own])
+        shown = ("macro_f1", "header_exact", "faultless", "tables_found", *(f"f1_{kind}" for kind in "mhgdtn"))
+        print(
+            f"  {corpus}: " + " ".join(f"{key} {figures[key]}" for key in shown if figures[key] is not None), flush=True
+        )
 
 
 def read_whole(sheet: Sheet, score: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,14 +29,18 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from kgtable.errors import TableError
 from kgtable.tables.layout.line_classes import CLASSES, MODEL, ZONES
 from kgtable.tables.layout.line_features import DECIMAL, NUMBER, describe_lines, kind_of
-from kgtable.tables.loader import read_folder
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.loader import find_files, read_folder, reader_of
 
 DEFAULT = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.parent / "shared" / "data")
-ROUNDS, LEAVES = 80, 12
+ANNOTATIONS = Path(__file__).parent / "benchmarks" / "sheets" / "open.jsonl"
+ROUNDS, LEAVES = 140, 14
 MOST_TABLES = 250
 """Tables of a benchmark that are learned from."""
 GUESSED = frozenset({"finqa"})
 """Benchmarks whose first row is said to be a header, even where it holds amounts."""
+STACKED = 0.02
+"""How often a header follows the body without a blank line, against another line of the body."""
 MOST_STACKED = 16
 """Lines of a sheet that is put below another one."""
 MOST_LINES = 60
@@ -71,6 +75,20 @@ def annotated(folder: Path) -> Iterator[Sheet]:
         for line in path.read_text(encoding="utf-8").splitlines():
             one = json.loads(line)
             yield Sheet(one["id"], path.stem, one["rows"], one["lines"], "as" in one, one.get("tables", []), one)
+
+
+def published(data: Path, annotations: Path = ANNOTATIONS) -> Iterator[Sheet]:
+    """The annotated sheets of public files, whose rows stand in `public/files` of the data; others are passed over."""
+    for line in annotations.read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        path = data / "public" / "files" / one["file"]
+        for file in find_files([path]) if path.is_file() else ():
+            grids = reader_of(file)(file, ReadLimits()).grids
+            grid = next(grid for grid in grids if grid.source.sheet == one.get("sheet") or len(grids) == 1)
+            rows = [list(row) for row in grid.head[: len(one["lines"])]]
+            yield Sheet(
+                one["id"], "public", rows, one["lines"][: len(rows)], False, one["tables"], one | {"rows": rows}
+            )
 
 
 def benchmark(folder: Path, name: str) -> Iterator[Sheet]:
@@ -119,53 +137,112 @@ def parts(sheet: Sheet) -> Iterator[Sheet]:
 
 
 def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
-    """One variant of each sheet: without blank rows, with merged texts in all their cells, cut short, without a header.
+    """Two variants of each sheet, one of them of few rows and columns, and short ones below one another.
 
-    Titles and notes are put around tables of benchmarks, which have none, from annotated sheets. Short sheets stand
-    below another one as well, with a blank row between.
+    They are without blank rows, with merged texts in all their cells, cut short, or without a header where numbers or
+    values that come again show it. Titles, facts and notes are put around tables of benchmarks, which have none. Half
+    of the sheets below another one have a blank row between.
     """
     above: tuple[list[list[str]], str, bool] | None = None
     texts = {
         kind: [s.rows[row] for s in sheets for row, said in enumerate(s.lines) if said == kind and len(s.lines) < 200]
         for kind in "mn"
     }
+    facts = [row[:2] for s in sheets for row in s.rows[1:4] if len(row) > 1 and row[0].strip() and row[1].strip()]
     for sheet in sheets:
-        draw = Random(sheet.id)
-        rows, lines = [list(row) for row in sheet.rows], sheet.lines
-        if draw.random() < 0.3:
-            most = draw.choice((1, 2, 3, 3, 4, 6))
-            body = [row for row, kind in enumerate(lines) if kind in "gdt"]
-            rows, lines = _without(rows, lines, set(body[most:]))
-        if draw.random() < 0.1 and sum(any(map(str.isdigit, cell)) for row in rows[-3:] for cell in row[1:]) > 2:
-            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind in "mh"})
-        elif set(lines) <= set("hgde"):
-            titles = [list(draw.choice(texts["m"])[:1]) for _ in range(draw.choice((1, 1, 2, 3)))]
-            below = [list(draw.choice(texts["n"])) for _ in range(draw.choice((0, 0, 1, 2, 4)))]
-            blanks = draw.random() < 0.5
-            rows = [*titles, *([[]] if blanks else []), *rows, *([[]] if below and draw.random() < 0.4 else []), *below]
-            lines = "m" * len(titles) + "e" * blanks + lines
-            lines += "e" * (len(rows) - len(lines) - len(below)) + "n" * len(below)
-        elif draw.random() < 0.3:
-            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "m"})
-        if draw.random() < 0.5:
-            rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "e"})
-        if draw.random() < 0.4:
-            width = max(map(len, rows), default=0)
-            for row, kind in enumerate(lines):
-                if kind in "hm":
-                    for column in range(1, width if kind == "m" else len(rows[row])):
-                        if column >= len(rows[row]):
-                            rows[row].append(rows[row][column - 1])
-                        elif not rows[row][column] and (kind == "m" or lines[row + 1 : row + 2] == "h"):
-                            rows[row][column] = rows[row][column - 1]
-        yield Sheet(f"{sheet.id}*", sheet.corpus, rows, lines, sheet.open_body)
-        if len(rows) > MOST_STACKED or "h" not in lines:
-            continue
-        if above is not None and above[2] == sheet.open_body:
-            yield Sheet(f"{sheet.id}+", sheet.corpus, [*above[0], [], *rows], f"{above[1]}e{lines}", sheet.open_body)
-            above = None
-        else:
-            above = (rows, lines, sheet.open_body)
+        for few in (False, True):
+            draw = Random(f"{sheet.id} {few}" if few else sheet.id)
+            rows, lines = [list(row) for row in sheet.rows], sheet.lines
+            if few:
+                rows, lines = _narrow(rows, lines, draw)
+            if few or draw.random() < 0.3:
+                most = draw.choice((1, 2, 3, 3, 4, 6) if not few else (2, 3, 4, 5, 6, 8, 10))
+                body = [row for row, kind in enumerate(lines) if kind in "gdt"]
+                while most and body[most - 1 :] and lines[body[most - 1]] == "g":  # that would head nothing
+                    most -= 1
+                rows, lines = _without(rows, lines, set(body[most:]))
+            if draw.random() < 0.1 and _shows_no_header(rows):
+                rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind in "mh"})
+            elif set(lines) <= set("hgde") and draw.random() < (0.5 if few else 1.0):
+                titles = [list(draw.choice(texts["m"])[:1]) for _ in range(draw.choice((1, 1, 2, 3)))]
+                titles += _facts(facts, draw) if draw.random() < 0.35 else []
+                below = [list(draw.choice(texts["n"])) for _ in range(draw.choice((0, 0, 1, 2, 4)))]
+                blanks = draw.random() < 0.5
+                rows = [
+                    *titles,
+                    *([[]] if blanks else []),
+                    *rows,
+                    *([[]] if below and draw.random() < 0.4 else []),
+                    *below,
+                ]
+                lines = "m" * len(titles) + "e" * blanks + lines
+                lines += "e" * (len(rows) - len(lines) - len(below)) + "n" * len(below)
+            elif draw.random() < 0.3:
+                rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "m"})
+            if draw.random() < 0.5:
+                rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind == "e"})
+            if few and draw.random() < 0.3:  # headings in the middle
+                rows = [
+                    ["", *row] if kind == "g" and len(row[:1]) else row for row, kind in zip(rows, lines, strict=True)
+                ]
+            if draw.random() < 0.4:
+                _fill_merged(rows, lines)
+            yield Sheet(f"{sheet.id}*", sheet.corpus, rows, lines, sheet.open_body)
+            if len(rows) > MOST_STACKED or "h" not in lines:
+                continue
+            if above is not None and above[2] == sheet.open_body:
+                gap = draw.random() < 0.5
+                both = [*above[0], *([[]] if gap else []), *rows]
+                yield Sheet(f"{sheet.id}+", sheet.corpus, both, f"{above[1]}{'e' * gap}{lines}", sheet.open_body)
+                above = None
+            else:
+                above = (rows, lines, sheet.open_body)
+
+
+def _facts(known: Sequence[list[str]], draw: Random) -> list[list[str]]:
+    """Lines of one or two labels, each with its value beside it or a few columns further."""
+    sign, apart, second = draw.choice(("", "", ":")), draw.choice((0, 0, 0, 1, 3)), draw.choice((0, 0, 1, 2))
+    lines = []
+    for _ in range(draw.choice((1, 2, 2, 3, 4, 6))):
+        pairs = [draw.choice(known) for _ in range(2 if second else 1)]
+        cells = [
+            [f"{label.strip(':')}{sign}", *[""] * apart, value if draw.random() < 0.9 else ""] for label, value in pairs
+        ]
+        lines.append([*cells[0], *([*[""] * (second - 1), *cells[1]] if second else [])])
+    return lines
+
+
+def _shows_no_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the data alone show that no line is a header: by numbers, or since their values come again."""
+    if sum(any(map(str.isdigit, cell)) for row in rows[-3:] for cell in row[1:]) > 2:
+        return True
+    columns = [[cell for cell in column if cell] for column in zip_longest(*rows[1:], fillvalue="")]
+    return len(rows) > 4 and all(len(set(column)) * 2 <= len(column) for column in columns)
+
+
+def _narrow(rows: list[list[str]], lines: str, draw: Random) -> tuple[list[list[str]], str]:
+    """The rows with their first column and a few of the others; lines that lose all they hold are left out."""
+    width = max(map(len, rows), default=0)
+    others = sorted(draw.sample(range(1, width), min(width - 1, draw.choice((1, 2, 2, 3, 4))))) if width > 1 else []
+    parts = [[row[column] if column < len(row) else "" for column in (0, *others)] for row in rows]
+    lost = {
+        at
+        for at, (row, part, kind) in enumerate(zip(rows, parts, lines, strict=True))
+        if (any(row) and not any(part)) or (kind in "dt" and any(row[1:]) and not any(part[1:]))
+    }
+    return _without(parts, lines, lost)
+
+
+def _fill_merged(rows: list[list[str]], lines: str) -> None:
+    """Repeat, in place, the texts of titles and upper header rows in the empty cells at their right."""
+    width = max(map(len, rows), default=0)
+    for row, kind in enumerate(lines):
+        if kind in "hm":
+            for column in range(1, width if kind == "m" else len(rows[row])):
+                if column >= len(rows[row]):
+                    rows[row].append(rows[row][column - 1])
+                elif not rows[row][column] and (kind == "m" or lines[row + 1 : row + 2] == "h"):
+                    rows[row][column] = rows[row][column - 1]
 
 
 def _without(rows: list[list[str]], lines: str, left: set[int]) -> tuple[list[list[str]], str]:
@@ -264,7 +341,8 @@ def _arrays(model: HistGradientBoostingClassifier) -> dict[str, Any]:
 def _moves(sheets: Sequence[Sheet]) -> Any:
     """How often a zone follows another or the start, without and with blank lines between, as logarithms.
 
-    Below a body and a blank line a header is as likely as more of the body, since tables are stacked.
+    Below a body and a blank line a header is as likely as more of the body, since tables are stacked; without one it
+    is seldom but not as good as never.
     """
     counts = np.ones((2, len(ZONES) + 1, len(ZONES)))
     zone_of = {kind: at for at, zone in enumerate(ZONES) for kind in zone}
@@ -276,6 +354,7 @@ def _moves(sheets: Sequence[Sheet]) -> Any:
             counts[int(row - before > 1), one + 1, other] += len(told) ** -0.5
     header, body = ZONES.index("h"), ZONES.index("gdt")
     counts[1, body + 1, header] = counts[1, body + 1, body]
+    counts[0, body + 1, header] = counts[0, body + 1, body] * STACKED
     return np.log(counts / counts.sum(axis=2, keepdims=True)).astype(np.float32)
 
 
@@ -290,7 +369,7 @@ def write(arrays: dict[str, Any], path: Path) -> None:
 
 def corpora(data: Path) -> list[Sheet]:
     """All that is learned from."""
-    found = list(annotated(data / "sheets"))
+    found = [*annotated(data / "sheets"), *published(data)]
     for name in ("wtq", "spider", "tatqa", "hitab", "finqa"):
         found += benchmark(data, name)
     return found

@@ -376,6 +376,7 @@ class TableStatements:
             },
             marks={} if marks is None else json.loads(marks),
             shared=parse_areas(_text(self._of_table, "shared") or ""),
+            confidence=float(_text(self._of_table, "confidence") or 1),
             **rows_by_class(kinds),
         )
 

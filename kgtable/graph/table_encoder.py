@@ -112,6 +112,7 @@ def parse_positions(text: str) -> Iterator[Position]:
 JSON_TYPE = f"{RDF}JSON"
 LABEL = f"<{RDFS}label>"
 ROW, COLUMN, TEXT, WIDTH = (f"<{KGT}{name}>" for name in ("row", "column", "text", "width"))
+CONFIDENCE = f"<{KGT}confidence>"
 GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
 
 ROW_CLASSES = {
@@ -186,6 +187,8 @@ class TableShape:
         grid, structure, context = self._table.grid, self._table.structure, self._table.context
         yield RDF_TYPE, f"<{KGT}Table>"
         yield RDF_TYPE, f"<{CSVW}Table>"
+        if structure.confidence < 1:
+            yield CONFIDENCE, typed(f"{structure.confidence:g}", f"{XSD}decimal")
         yield LABEL, text_literal(context.title or grid.id)
         yield f"<{DCTERMS}identifier>", text_literal(grid.id)
         if context.title:
@@ -351,7 +354,7 @@ def _meaning_pairs(meaning: Meaning) -> Iterator[Pair]:
         yield f"<{QUDT}hasQuantityKind>", f"<{QUANTITY_KIND}{meaning.quantity_kind}>"
     for evidence in meaning.evidence:
         yield f"<{KGT}evidence>", text_literal(evidence)
-    yield f"<{KGT}confidence>", typed(f"{meaning.confidence:g}", f"{XSD}decimal")
+    yield CONFIDENCE, typed(f"{meaning.confidence:g}", f"{XSD}decimal")
 
 
 def _json_literal(value: object) -> Term:

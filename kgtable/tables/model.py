@@ -219,6 +219,8 @@ class Structure:
     measures: Mapping[int, MeasureKind] = field(default_factory=lambda: MappingProxyType({}))
     contained: frozenset[int] = frozenset()
     shared: tuple[Area, ...] = ()
+    confidence: float = 1.0
+    """How sure the header is and the lines beside it are; 1 where that is above `SURE` or a person decided."""
 
     @property
     def aside(self) -> frozenset[int]:

@@ -128,3 +128,8 @@ def test_rows_that_repeat_are_looked_at_in_time_that_grows_with_their_number(lin
     sheet = grid("name|value\n" + "\n".join([lines] * 20_000))
     with ReadingTime(TableFile(tmp_path, "sheet.csv", "sheet"), ReadLimits.of_seconds(20)):
         assert len(split_regions(sheet)) == 1
+
+
+def test_a_line_that_stands_among_the_data_begins_no_table_further_down() -> None:
+    text = "name|value\n" + "a|b\n1|2\n" * 6 + "|\na|b\n3|4"
+    assert len(split_regions(grid(text))) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -47,7 +47,7 @@ def detect_structure(grid: Grid) -> Structure:
     inner = without_margin(grid, margin) if margin else grid
     lines = read_lines(inner)
     found = header_of_lines(inner, lines)
-    structure = _with_columns(inner, found)
+    structure = replace(_with_columns(inner, found), confidence=_confidence(inner, found, lines))
     if not grid.streamed:
         structure = _with_body(inner, structure, lines)
     return with_margin(structure, margin) if margin else structure
@@ -92,12 +92,14 @@ def _with_body(grid: Grid, structure: Structure, lines: LineReading, aside: Iter
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
     footnotes = frozenset({row for row in (*lines.rows("n"), *aside) if row in body})
-    footnotes = (footnotes | closing_texts(body)) - last_label(body, footnotes)
+    footnotes = (footnotes | closing_texts(grid, body)) - last_label(body, footnotes)
     footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()
     marks = find_marks(grid, structure.header, data.values(), footnotes, chain.from_iterable(beside))
     groups = find_groups(grid, structure.header, data, structure.label_column, lines)
+    parts = find_parts(data, structure.label_column)
+    groups.totals -= {row for row in groups.totals if lines.sums.get(row) and parts.issuperset(lines.sums[row])}
     apart = groups.heads | {row for row in groups.totals if not blank(cell_of(data[row], 0))}
     members = {row: cells for row, cells in data.items() if not all(map(blank, cells)) and row not in apart}
     return replace(
@@ -106,7 +108,7 @@ def _with_body(grid: Grid, structure: Structure, lines: LineReading, aside: Iter
         parents=MappingProxyType(groups.parents),
         totals=frozenset(groups.totals),
         footnotes=footnotes,
-        of_which=_with_members(find_parts(data, structure.label_column), groups),
+        of_which=_with_members(parts, groups),
         marks=MappingProxyType(marks),
         shared=find_shared(members),
     )
@@ -128,26 +130,28 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
     """
     if decision is None:
         structure = detect_structure(grid)
-        return _with_notes_beside(replace(grid, notices=(*grid.notices, *_doubts(grid, structure))), structure)
+        if structure.confidence < DOUBTFUL:
+            fault = f"the header may be wrong: its rows were judged with a confidence of {structure.confidence:.2f}"
+            row = min(structure.header, default=structure.body_start)
+            notice = Notice("layout", fault, grid.source.path, grid.source.sheet, row)
+            grid = replace(grid, notices=(*grid.notices, notice))
+        return _with_notes_beside(grid, structure)
     if decision.title is not None:
         grid = replace(grid, context=replace(grid.context, title=decision.title))
     return _with_notes_beside(grid, decided_structure(grid, decision))
 
 
-SURE = 0.7
-"""A table whose header and first row of data are less sure is one that a person should look at."""
+SURE, DOUBTFUL = 0.9, 0.7
+"""A table whose header is less sure says so in the graph; a doubtful one is one that a person should look at."""
 
 
-def _doubts(grid: Grid, structure: Structure) -> Iterator[Notice]:
-    """A notice where the header, the line right above it or the first one of the body may be something else."""
-    sure = read_lines(grid).confidence
-    first = min(structure.header, default=structure.body_start)
-    near = [row for row in sure if first - 1 <= row < structure.body_start]
-    near += [row for row in sure if row >= structure.body_start][:1]
-    row = min(near, key=lambda row: sure[row], default=None)
-    if row is not None and sure[row] < SURE and not grid.header_cells:
-        fault = f"the header may be wrong: this row was judged with a confidence of {sure[row]:.2f}"
-        yield Notice("layout", fault, grid.source.path, grid.source.sheet, row)
+def _confidence(grid: Grid, found: HeaderRows, lines: LineReading) -> float:
+    """The least certainty of the header, of the line right above it and of the first one of the body."""
+    first = min(found.header, default=found.body_start)
+    near = [row for row in lines.confidence if first - 1 <= row < found.body_start]
+    near += [row for row in lines.confidence if row >= found.body_start][:1]
+    sure = min((lines.confidence[row] for row in near), default=1.0)
+    return 1.0 if grid.header_cells or sure >= SURE else round(sure, 2)
 
 
 def _with_notes_beside(grid: Grid, structure: Structure) -> Table:
@@ -186,10 +190,11 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
     titles = structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
     units = frozenset(row for row in header if len(header) > 1 and is_unit_row(grid.head[row]))
     found = HeaderRows(titles, header, units, start)
-    structure = _with_columns(grid, found)
+    sure = structure.confidence if decision.header is None else 1.0
+    structure = replace(_with_columns(grid, found), confidence=sure)
     if decision.label_column is not None:
         label = _decided_column(grid, structure, decision)
-        structure = _with_columns(grid, found, label)
+        structure = replace(_with_columns(grid, found, label), confidence=sure)
     if grid.streamed:
         return replace(structure, footnotes=frozenset(row for row in decision.aside if row >= start))
     return _with_body(grid, structure, read_lines(grid), decision.aside)

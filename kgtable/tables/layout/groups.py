@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgtable.tables.layout.cell_roles import blank, cell_of, filled, is_named_total, label_of
+from kgtable.tables.layout.header import is_one_text
 from kgtable.tables.layout.line_classes import LineReading
 from kgtable.tables.model import Grid, Row
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
-_YEAR = re.compile(r"\s*(?:1[5-9]|20)\d\d\s*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
@@ -54,7 +54,7 @@ def find_groups(
     headings = {row for row in lines.rows("gh") if row in body}
     names = grid.head[header[-1]][1:] if header else ()
     headings |= {
-        row for row, cells in body.items() if _is_one_text(cells, grid.width) or (any(names) and cells[1:] == names)
+        row for row, cells in body.items() if is_one_text(cells, grid.width) or (any(names) and cells[1:] == names)
     }
     if any(filled(body[row]) == [label_column] for row in headings):  # so are those of the lines not looked at
         headings |= {row for row in body if row not in lines.kinds and filled(body[row]) == [label_column]}
@@ -98,12 +98,6 @@ def find_groups(
         if after is not None and levels[after] > level and len(stack) < DEEPEST:
             stack.append(_Open(index, level, False, label))
     return groups
-
-
-def _is_one_text(row: Row, width: int) -> bool:
-    """Whether one text or year stands in every cell: one that was merged over the whole width."""
-    same = width > 2 and len(row) == width and len(set(row)) == 1
-    return same and (any(map(str.isalpha, row[0])) or bool(_YEAR.fullmatch(row[0])))
 
 
 def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:

@@ -5,6 +5,7 @@ A text that spans several columns belongs to each of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,9 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
         if start <= corner < header[0] + DEEPEST_HEADER:
             header += [row for row in range(start, corner + 1) if filled(rows[row])]
             start = corner + 1
-    while len(header) > 1 and not grid.header_cells and _is_of_amounts(rows[header[-1]]):
+    while len(header) > 1 and not grid.header_cells and _is_beside(rows, header):
+        header.pop(0)
+    while header and not grid.header_cells and _is_of_body(grid, header):
         start = header.pop()
     stated = _stated_unit(rows, header[0], header[-1] + 1) if header else ()
     if stated:
@@ -65,10 +68,34 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
     return HeaderRows(titles, tuple(header), units, start, stated)
 
 
-def _is_of_amounts(row: Row) -> bool:
-    """Whether a row has a name over the labels and plain numbers beside it, as a row of data has."""
+def _is_beside(rows: Sequence[Row], header: Sequence[int]) -> bool:
+    """Whether the first header row is one text at the right end of the names below: a unit of the whole table."""
+    columns = filled(rows[header[0]])
+    right = max((column for row in header[1:] for column in filled(rows[row])), default=0)
+    return len(columns) == 1 and columns[0] >= max(right, 2) and not is_period(rows[header[0]][columns[0]])
+
+
+def _is_of_body(grid: Grid, header: Sequence[int]) -> bool:
+    """Whether the last header row has a name and plain numbers beside it as data have, or heads what is below it.
+
+    The latter is one text over the whole width. A row without others above or below it needs two numbers.
+    """
+    row = grid.head[header[-1]]
     columns = filled(row)
-    return len(columns) > 1 and look(row[0]) is Look.TEXT and all(look(row[c]) is Look.NUMBER for c in columns[1:])
+    lone = len(header) == 1
+    if lone and (len(columns) < 3 or any(map(filled, grid.head[header[0] + 1 :]))):
+        return False
+    amounts = len(columns) > 1 and look(row[0]) is Look.TEXT and all(look(row[c]) is Look.NUMBER for c in columns[1:])
+    return amounts or (not lone and is_one_text(row, grid.width))
+
+
+_YEAR = re.compile(r"\s*(?:1[5-9]|20)\d\d\s*")
+
+
+def is_one_text(row: Row, width: int) -> bool:
+    """Whether one text or year stands in every cell: one that was merged over the whole width."""
+    same = width > 2 and len(row) == width and len(set(row)) == 1
+    return same and (any(map(str.isalpha, row[0])) or bool(_YEAR.fullmatch(row[0])))
 
 
 def _end_of_marked(grid: Grid, first: int) -> int:

@@ -99,14 +99,23 @@ class _Cells:
         self.ids = np.array(lines, dtype=np.int64).reshape(len(lines), self.width)
         about = np.array(said, dtype=np.float64)
         self.kind = about[:, 0].astype(np.int64)[self.ids]
+        self.filled = self.ids > 0
+        self._mark_missing()
         self.number = np.where(np.isin(self.kind, (NUMBER, DECIMAL, YEAR)), about[:, 1][self.ids], np.nan)
         self.decimals = about[:, 2].astype(np.int64)[self.ids]
         self.length, self.words = about[:, 3][self.ids], about[:, 4][self.ids]
-        self.filled = self.ids > 0
         self.digits = about[:, 5][self.ids] > 0
         ordered = np.sort(self.ids, axis=1)
         self.texts_held = (np.diff(ordered, axis=1, prepend=0) > 0).sum(axis=1)
         """How many different texts a line has: one that is merged over columns may be in each of them."""
+
+    def _mark_missing(self) -> None:
+        """Take a word that stands in a row of lines of a column of numbers for a mark of what is missing."""
+        numbers = np.isin(self.kind, (NUMBER, DECIMAL)).sum(axis=0)
+        worded = np.isin(self.kind, (TEXT, CODE)) & (2 * numbers >= self.filled.sum(axis=0))
+        again = (self.ids[1:] == self.ids[:-1]) & worded[1:]
+        self.kind[1:][again] = MISSING
+        self.kind[:-1][again] = MISSING
 
 
 def kind_of(text: str) -> int:

@@ -51,8 +51,20 @@ def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int
     )
 
 
-def closing_texts(body: Mapping[int, Row]) -> frozenset[int]:
-    """The lines that a blank row parts from the body above, with texts where that has numbers and no number at all."""
+def closing_texts(grid: Grid, body: Mapping[int, Row]) -> frozenset[int]:
+    """The lines that a blank row parts from the body above, with texts where that has numbers and no number at all.
+
+    Without a blank row, a last line that was merged over the whole width, and the lines of one cell below all others
+    where each has the form of a note.
+    """
+    rows = [row for row in body if filled(body[row])]
+    whole = {area.top for area in grid.merged if area.left == 0 and area.right >= grid.width - 1}
+    if len(rows) > 1 and rows[-1] in whole:
+        return frozenset(rows[-1:])
+    last = max((at for at, row in enumerate(rows) if len(filled(body[row])) > 1), default=len(rows))
+    ends = rows[last + 1 :]
+    if ends and len(ends) <= MOST_CLOSING and all(_is_note(body[row][filled(body[row])[0]]) for row in ends):
+        return frozenset(ends)
     rows = list(body)
     gap = next((at for at in range(len(rows) - 1, 0, -1) if not filled(body[rows[at]])), 0)
     closing = [row for row in rows[gap + 1 :] if filled(body[row])]

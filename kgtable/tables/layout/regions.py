@@ -86,9 +86,10 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
 
     A header of one cell is a heading. One that repeats the header above goes on with its table where it stands right
     below the data; set off, it begins a table, also with another text over the labels and whatever the trees say. So
-    does a line of names that is set off, and wider than all above it or between numbers.
+    does a line of names that is set off, and wider than all above it or between numbers; one that stood among the data
+    never does.
     """
-    starts, known, fresh = [area.top], set[Row](), list[int]()
+    starts, known, fresh, data = [area.top], set[Row](), list[int](), set[Row]()
     begin, last, widest = None, -1, 0
     for row, kind in lines.kinds.items():
         if not area.top <= row <= area.bottom:
@@ -97,7 +98,8 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
         set_off = 0 <= last < row - 1
         wider = len(line) > max(widest, 1) and not any(map(_DIGITS.search, line))
         names = wider or (len(line) >= max(widest, 2) and _heads_numbers(rows, row, last))
-        if kind in "mh" or (set_off and (names or _comes_again(line, known))):
+        heads = kind == "h" or (set_off and (names or _comes_again(line, known)))
+        if kind == "m" or (heads and line not in data):
             begin = row if begin is None else begin
             fresh += [row] if kind != "m" else []
         elif kind == "n":
@@ -109,6 +111,7 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
                 starts.append(begin)
                 widest = 0
             known, fresh, begin, last = header or known, [], None, row
+            data.add(line)
             widest = max([widest, len(line), *map(len, header)])
     bounds = [*starts, area.bottom + 1]
     return [replace(area, top=top, bottom=end - 1) for top, end in pairwise(bounds)]

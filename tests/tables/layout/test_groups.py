@@ -117,3 +117,15 @@ def test_small_counts_prove_nothing() -> None:
 
 def test_a_title_is_no_total() -> None:
     assert structure("Film|Role|Notes\nTotal Recall|Quaid|remake\nHeat|Vincent|drama").totals == frozenset()
+
+
+def test_a_centred_heading_in_a_column_of_numbers() -> None:
+    found = structure("|2019|2018\n|Revenue:|\nEast|18|2\nWest|9|3\n|Costs:|\nEast|4|5\nWest|6|7")
+    assert parents(found) == {2: 1, 3: 1, 5: 4, 6: 4}
+
+
+def test_units_within_the_body_head_what_is_in_them() -> None:
+    found = structure(
+        "Drink|2004|2015\nShare of people||\n|%|\nWater|73.1|88.1\nMilk|60.8|52.9\nQuantity||\n|grams|\nWater|411|508"
+    )
+    assert parents(found) == {2: 1, 3: 2, 4: 2, 6: 5, 7: 6}

@@ -183,3 +183,10 @@ def test_names_broken_over_lines_are_put_together() -> None:
     names = [column.path for column in found.columns]
     assert names[1:4] == [("Annual deaths",), ("Per cent of cases",), ("Rod-reel combi-nations",)]
     assert names[4:] == [("Costs", "fixed"), ("Costs", "variable"), ("Weight", "kg")]
+
+
+def test_few_cells_above_a_unit_of_their_own_are_titles() -> None:
+    top = "3|Boats by harbour|||||\n||||||thousands\n|All|||By size||\n|Now|Then||Small|Middle|Large\n"
+    found = structure(f"{top}Inley|12.5|11.0||4.1|4.2|4.2\nOban|9.5|8.0||3.1|3.2|3.2")
+    assert found.titles == (0, 1)
+    assert found.header == (2, 3)
