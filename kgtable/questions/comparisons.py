@@ -37,7 +37,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import is_verb_form, linking_verbs, months, words_of_type
+from kgtable.questions.english import is_verb_form, linking_verbs, words_of_type
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -53,24 +53,6 @@ _PAIRS = _DIFFERENCE | {
     "last", "how_long", "next", "previous", "same",
 }  # fmt: skip
 """The operator words beside which two values of one column may be taken apart."""
-
-
-def _same_measure(one: ColumnView, other: ColumnView) -> bool:
-    """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
-    if bool(one.whole) != bool(other.whole):
-        return False  # an amount and its share in something
-    if not (one.period and other.period):
-        return True
-    measured = [
-        {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
-        for view in (one, other)
-    ]
-    status = words_of_type("status")
-    return (
-        not all(measured)
-        or bool(measured[0] & measured[1])
-        or (one.period != other.period and measured[0] | measured[1] <= status)
-    )
 
 
 class Comparisons(Grammar):
@@ -120,7 +102,7 @@ class Comparisons(Grammar):
             asked = cues.keys() & (_DIFFERENCE | {"days_between", "how_long"})
             if asked and view.role is not Role.ORDINAL and (view.measure or view.temporal):
                 # "How much faster was A than B": what A has less of the time, so that the answer is positive.
-                less = not timed and self._measures_the_other_way(view) != self._says_other_first(one)
+                less = not timed and self._measures_the_other_way(view)
                 kind = "/time" if timed else "/date" if view.temporal else ""
                 ends = (early, late) if less else (late, early)
                 yield self._difference(f"difference/rows{kind}", ends, both, view)
@@ -166,11 +148,6 @@ class Comparisons(Grammar):
             root, mask = Convert(root, unit), mask | self.question.unit_asked[1]
         also = ("convert",) if unit else ()
         return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
-
-    def _says_other_first(self, one: Condition) -> bool:
-        """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
-        than = self.cues.get("than", 0)
-        return bool(than) and one.mask > than and not than >> one.mask.bit_length()
 
     def _measures_the_other_way(self, view: ColumnView) -> bool:
         """Whether the one with more of the question's comparative has the smaller number of a column."""
@@ -218,9 +195,7 @@ class Comparisons(Grammar):
             else:
                 holds = Compare(Relator.LESS if "down" in cues else Relator.GREATER, late.ref, early.ref)
             negation = cues.get("negation", 0)
-            if negation and moved == {"change"}:
-                holds = Compare(Relator.EQUAL, late.ref, early.ref)  # what did not change neither rose nor fell
-            elif negation:
+            if negation:
                 holds = Not(holds)
             rows = Filter(source.rows(), holds)
             mask = Question._all(cues.get(cue, 0) for cue in moved) | negation
@@ -253,14 +228,10 @@ class Comparisons(Grammar):
         ]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         asked = [view for view in periods if view in linked]
-        if asked:
-            best = max(asked, key=lambda view: source.link(view).mask.bit_count())
-            periods = [view for view in periods if _same_measure(view, best)]
-            asked = [view for view in asked if _same_measure(view, best)]
         pairs = [
             (one, other)
             for one, other in combinations(linked[:4], 2)
-            if source.link(one).mask != source.link(other).mask and _same_measure(one, other)
+            if source.link(one).mask != source.link(other).mask
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
@@ -334,9 +305,6 @@ class Comparisons(Grammar):
 
         time = "/time" if early.period and late.period else ""
         changing = cues.keys() & _DIFFERENCE
-        compared = self.question.words_of(cues.get("difference", 0)).lower()
-        if compared in ("compared with", "compared to") and changing == {"difference"}:
-            changing = set()  # "2023 compared with 2022" asks for both
         falls = "down" in cues and "up" not in cues
         if changing:
             # "By how much did it fall" asks for what was lost, a positive number where it fell.
