@@ -154,11 +154,6 @@ class CandidateFeatures:
         other = (join.right, join.left)[self.source.part_of(view.place)]
         return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
-    def _names_column_apart(self, condition: Condition) -> bool:
-        """Whether the question names the column of a condition by other words than those of the value."""
-        link = self.source.link(self.source.columns[condition.column])
-        return link.exact and bool(link.mask & ~condition.mask)
-
     def make(
         self, op: str, root: Node, conditions: ConditionSet, *, target: ColumnView | None = None,
         measure: ColumnView | None = None, mask: int = 0, also: Sequence[str] = (), others: Iterable[ColumnView] = (),
@@ -183,8 +178,6 @@ class CandidateFeatures:
         read = measure or target
         if question.wh == "how_much" and read is not None and read.measure and not source.link(read).mask:
             features[f"how_much:{'price' if 'price' in read.aspects else 'no price'}"] = 1.0
-        if op == "count_distinct" and target is not None and source.is_of_other_table(target):
-            features["count_distinct:of the other table"] = 1.0
         limited = [source.columns[c.column] for c in conditions.conditions if c.column >= 0]
         covered |= self._said_beside(
             covered, [view for view in (target, measure, *others, *limited) if view is not None]
@@ -192,9 +185,6 @@ class CandidateFeatures:
         kind = op.partition("/")[0]
         if target is not None and self._repeats(target) and self._asks_for_most:
             features[f"{op}:most of several"] = 1.0
-        if kind == "extreme" and target is not None and self._repeats(target):
-            named = 0 if measure is None else source.link(measure).mask
-            features["extreme:total of several"] = float(bool(self.cues.get("total", 0) & ~named))
         if kind == "count" and any(c.kind == "exact" and c.size == 1 for c in conditions.conditions):
             features["count:one row"] = 1.0
         if kind in ("count", "count_distinct"):
@@ -220,12 +210,6 @@ class CandidateFeatures:
                 features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
-        apart = sum(c.column >= 0 and self._names_column_apart(c) for c in conditions.conditions)
-        if apart:
-            features["c:column named"] = float(apart)
-        labels = [c for c in conditions.conditions if c.column >= 0 and source.columns[c.column].label]
-        if any((c.mask & -c.mask) >> 1 & source.title for c in labels):
-            features["c:behind the thing"] = 1.0  # "the podcast 2020" of a table of podcasts
         for name in also:
             features[name] = features.get(name, 0.0) + 1.0
         rest, covered = self._of_rest(covered)
@@ -234,8 +218,6 @@ class CandidateFeatures:
         if source.join is not None:
             features["join"] = 1.0
             features.update(source.join.features)
-        if len(source.links[0].index.relation.tables) > 1:
-            features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
 
     def _of_target(self, op: str, target: ColumnView, conditions: ConditionSet) -> dict[str, float]:
@@ -244,8 +226,6 @@ class CandidateFeatures:
         features: dict[str, float] = {}
         link = source.link(target)
         features["t:link"] = link.score
-        if link.key:
-            features["t:said key"] = 1.0
         if target.role is Role.IDENTIFIER:
             features["t:id"] = 1.0
             features[f"{op}:t:id"] = 1.0

@@ -15,7 +15,6 @@ from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.questions.english import (
     LEAST_MISSPELT,
     adjectives,
-    linking_verbs,
     synonyms,
     unit_named,
     word_endings,
@@ -159,8 +158,6 @@ class ColumnLinks:
                 mask = 0
                 for stem in hits:
                     mask |= by_stem[stem]
-                if all(is_empty_word(stem) for stem in content) and not self._said(stems, view):
-                    continue
                 share = len(hits) / len(content)
                 if share < 1.0:  # "charge a month" says with both words "Price per month"
                     meant = self._meant(stem for stem in content if stem not in by_stem)
@@ -182,13 +179,6 @@ class ColumnLinks:
         if best.exact and view.numeric | view.temporal:
             # "The total time worked" says with both words what the column "Worked" gives.
             best = replace(best, mask=best.mask | self.measured(view))
-        if unasked and best.mask:
-            best = replace(
-                best,
-                mask=best.mask & ~Question._all(by_stem[stem] for stem in unasked if stem in by_stem),
-                score=min(best.score, 0.7),
-                exact=False,
-            )
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
@@ -238,29 +228,6 @@ class ColumnLinks:
             if mask:
                 found[stem] = mask
         return found
-
-    def _said(self, stems: Sequence[str], view: ColumnView) -> bool:
-        """Whether the words stand in the question one after another, as more than function words can."""
-        tokens = self.question.tokens
-        said = [token.stem for token in tokens]
-        size = len(stems)
-        for start in range(len(said) - size + 1):
-            if tuple(said[start : start + size]) == tuple(stems):
-                token = tokens[start]
-                if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
-                    return True
-                if token.stem in _NOUNS and not _is_verb(said, start):
-                    return True
-                if size == 1 and self._asked_for(start):
-                    return True
-        return False
-
-    def _asked_for(self, place: int) -> bool:
-        """Whether a word stands between *what* or *which* and a verb: "what make is the car"."""
-        words = [token.word for token in self.question.tokens]
-        verbs = linking_verbs()
-        around = 0 < place < len(words) - 1 and words[place - 1] in ("what", "which")
-        return around and words[place] not in verbs and words[place + 1] in verbs
 
     def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
         """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""

@@ -55,7 +55,7 @@ class Interpretation:
 
 def rivals_of(best: Executed, others: Sequence[Executed]) -> list[Executed]:
     """The programs, of those with other answers, that fit about as well as the best."""
-    return [other for other in others if _is_near(other, best) and not _is_dominated(other, best)]
+    return [other for other in others if _is_near(other, best)]
 
 
 def _is_near(other: Executed, best: Executed) -> bool:
@@ -67,24 +67,6 @@ def _is_near(other: Executed, best: Executed) -> bool:
         if not (apart and same_form and other.score > best.score - RIVAL_TABLE_WITHIN):
             return False
     return all(other.features.get(name, 0.0) <= best.features.get(name, 0.0) + 1e-9 for name in _LEAVES)
-
-
-def _is_dominated(other: Executed, best: Executed) -> bool:
-    """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
-    if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
-        return False
-    return _joins_for_nothing(other, best) or _guesses_the_measure(other, best)
-
-
-def _joins_for_nothing(other: Executed, best: Executed) -> bool:
-    """Whether it reads a second table, where one accounts for every word."""
-    more = set(other.candidate.source.ids) > set(best.candidate.source.ids)
-    return more and bool(best.features.get("covered"))
-
-
-def _guesses_the_measure(other: Executed, best: Executed) -> bool:
-    """Whether it ranks or adds up a column that the question does not name, where the best one need not."""
-    return bool(other.features.get("m:unlinked")) and not best.features.get("m:unlinked")
 
 
 def columns_read(executed: Executed) -> frozenset[ColumnRef]:

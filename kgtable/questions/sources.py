@@ -202,13 +202,6 @@ class ProgramSource:
         """Which of its tables a column, given by its place, belongs to."""
         return sum(column >= start for start in self._starts) - 1
 
-    def is_of_other_table(self, view: ColumnView) -> bool:
-        """Whether a column of a join is of the table that is not asked for: of the donors, not the donations."""
-        if self.join is None:
-            return False
-        own, focus = self.part_of(view.place), self.question.focus
-        return bool(self.links[1 - own].title & focus & ~self.links[own].title & ~self.link(view).mask)
-
     def values_of(self, view: ColumnView, most: int) -> list[Datum]:
         """The first different values of one of its columns."""
         part = self.part_of(view.place)
