@@ -85,7 +85,6 @@ class CandidateFeatures:
             )
             & ~focus
             & ~source.values
-            & ~self.question.periodic
         )
         self.focus_measure = any(
             v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns
@@ -263,8 +262,6 @@ class CandidateFeatures:
         features[f"{op}:t:{'linked' if link.score >= 0.5 else 'unlinked'}"] = 1.0
         if target.place in conditions.columns:
             features["t:condition"] = 1.0
-        elif any(c.column == target.place and c.mask & conditions.mask for c in source.headed):
-            features["t:heads the value"] = 1.0
         return features
 
     def _of_measure(self, measure: ColumnView, conditions: ConditionSet) -> tuple[dict[str, float], int]:
@@ -383,14 +380,10 @@ class CandidateFeatures:
     def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
         """Tokens that say nothing of their own beside what is accounted for.
 
-        A word for a time beside a time (*the 2023 season*), a word for a number beside what is measured (*nitrate
-        value*), and *per* before what a header, the title or the rows are of (*points per club*).
+        A word for a number beside what is measured (*nitrate value*), and *per* before what a header, the title or the
+        rows are of (*points per club*).
         """
-        question, link = self.question, self.source.link
-        found = 0
-        for mention in question.times:
-            if mention.mask & covered:
-                found |= (mention.mask << 1 | mention.mask << 2 | mention.mask >> 1) & self._time_words
+        link, found = self.source.link, 0
         for view in views:
             if view.numeric and link(view).exact:
                 found |= (link(view).mask << 1 | link(view).mask >> 2) & self._reading_words
@@ -404,10 +397,6 @@ class CandidateFeatures:
             if named or titled or rows:
                 found |= per
         return found
-
-    @cached_property
-    def _time_words(self) -> int:
-        return Question._all(1 << t.index for t in self.question.tokens if t.stem in words_of_type("time"))
 
     @cached_property
     def _reading_words(self) -> int:

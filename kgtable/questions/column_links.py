@@ -80,11 +80,6 @@ class ColumnLinks:
         )
 
     @cached_property
-    def near(self) -> int:
-        """The tokens that stand in the text around the table."""
-        return self._named(self.index.near_stems)
-
-    @cached_property
     def columns(self) -> tuple[ColumnLink, ...]:
         """How each column is named."""
         links = [self._column(view) for view in self.index.columns]

@@ -37,7 +37,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import is_verb_form, linking_verbs, words_of_type
+from kgtable.questions.english import words_of_type
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -102,13 +102,16 @@ class Comparisons(Grammar):
             asked = cues.keys() & (_DIFFERENCE | {"days_between", "how_long"})
             if asked and view.role is not Role.ORDINAL and (view.measure or view.temporal):
                 # "How much faster was A than B": what A has less of the time, so that the answer is positive.
-                less = not timed and self._measures_the_other_way(view)
+                less = not timed and self._measures_the_other_way(view) != self._says_other_first(one)
                 kind = "/time" if timed else "/date" if view.temporal else ""
                 ends = (early, late) if less else (late, early)
                 yield self._difference(f"difference/rows{kind}", ends, both, view)
                 yield self._difference(f"difference/rows/reverse{kind}", ends[::-1], both, view)
             if view.measure and cues.keys() & {"ratio", "share", "percent"}:
                 yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
+                yield self.make("share/rows", Arithmetic(Operator.SHARE, left, right), both, measure=view)
+            if view.measure and cues.keys() & {"total", "and", "both"}:
+                yield self.filled("sum/rows", both, How.SUM, view, rows=union)
             for down, token in self._pair_signs(view):
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order, name = Sort(union, (SortKey(view.ref, down),)), column.ref
@@ -149,6 +152,11 @@ class Comparisons(Grammar):
         also = ("convert",) if unit else ()
         return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
 
+    def _says_other_first(self, one: Condition) -> bool:
+        """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
+        than = self.cues.get("than", 0)
+        return bool(than) and one.mask > than and not than >> one.mask.bit_length()
+
     def _measures_the_other_way(self, view: ColumnView) -> bool:
         """Whether the one with more of the question's comparative has the smaller number of a column."""
         comparatives = Question._all(token for adjective, token in self.question.adjectives if adjective.comparative)
@@ -162,16 +170,6 @@ class Comparisons(Grammar):
             if not sign and view.role is Role.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
-        for cue, down in (
-            ("first", False),
-            ("previous", False),
-            ("last", True),
-            ("next", True),
-            ("more_than", True),
-            ("less_than", False),
-        ):
-            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view.temporal):
-                found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
     def _rows_compared(self) -> Iterator[Candidate]:
@@ -235,6 +233,10 @@ class Comparisons(Grammar):
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
+        if not pairs and len(asked) == 1 and self.cues.keys() & {"change", "up", "down"}:
+            # "The change in 2024" is that from the year before.
+            earlier = [view for view in periods if view.period < asked[0].period]
+            pairs = [(max(earlier, key=lambda view: view.period), asked[0])] if earlier else []
         for one, other in pairs[:3]:
             yield from self._calculated(conditions, *self._in_order(one, other))
         if len(periods) >= 2:
@@ -277,22 +279,15 @@ class Comparisons(Grammar):
         mask = Question._all(1 << token.index for token in asked)
         return FieldColumn("column", bucket=Bucket.YEAR if yearly else None), mask
 
-    def _masks_apart(self, one: ColumnView, other: ColumnView) -> tuple[int, int]:
-        """The tokens that name one of two columns, and not the other."""
-        first, second = self.source.link(one).mask, self.source.link(other).mask
-        return first & ~second, second & ~first
-
-    def _asks_of_whole(self, one: ColumnView, other: ColumnView) -> bool:
-        """Whether it says "what share of the gross pay was deducted": the whole first, then its part."""
-        first, second = self._masks_apart(one, other)
-        if not first or not second or first > second:
+    def _compares_back(self, early: ColumnView, late: ColumnView) -> bool:
+        """Whether the earlier is said to be more: "higher in 2020 than in 2023", "lower in 2023 than in 2020"."""
+        compared = [adjective for adjective, _ in self.question.adjectives if adjective.comparative]
+        than, first, last = self.cues.get("than", 0), self.source.link(early).mask, self.source.link(late).mask
+        first, last = first & ~last, last & ~first
+        if not compared or not than or not first or not last:
             return False
-        said = self.cues.get("share", 0) & ((first & -first) - 1)
-        between = self.question.tokens[first.bit_length() : (second & -second).bit_length() - 1]
-        part = self.question.tokens[(second & -second).bit_length() - 1]
-        # "What percentage of those enrolled responded" says the part with its verb.
-        done = is_verb_form(part.word) and not self.question.tokens[part.index + 1 :]
-        return bool(said) and (done or any(token.word in linking_verbs() for token in between))
+        before = min(first & -first, last & -last) < than < max(first, last)
+        return before and ((first < last) == (compared[0].sign > 0))
 
     def _calculated(self, conditions: ConditionSet, early: ColumnView, late: ColumnView) -> Iterator[Candidate]:
         """Arithmetic of two values of a row: of the later or the first named, and of the other."""
@@ -308,18 +303,20 @@ class Comparisons(Grammar):
         falls = "down" in cues and "up" not in cues
         if changing:
             # "By how much did it fall" asks for what was lost, a positive number where it fell.
-            ends = (first, last) if falls else (last, first)
+            ends = (first, last) if falls or self._compares_back(early, late) else (last, first)
             yield self._difference(f"difference/columns{time}", ends, conditions, late, mask, others)
             if not time:
                 yield self._difference("difference/columns/reverse", ends[::-1], conditions, late, mask, others)
         if time and cues.keys() & {"percent", "rate", "change"}:
             change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
-            yield made("percent_change/columns/time", Apply(Function.NEGATE, change) if falls else change)
+            yield made(
+                "percent_change/columns/time",
+                Apply(Function.NEGATE, change) if falls else change,
+            )
         if cues.keys() & {"ratio", "share", "percent", "per"}:
-            part, whole = (first, last) if self._asks_of_whole(late, early) else (last, first)
-            yield made("ratio/columns", Arithmetic(Operator.RATIO, part, whole))
+            yield made("ratio/columns", Arithmetic(Operator.RATIO, last, first))
             if (set(early.units) == {"PERCENT"}) == (set(late.units) == {"PERCENT"}):
-                yield made("share/columns", Arithmetic(Operator.SHARE, part, whole))
+                yield made("share/columns", Arithmetic(Operator.SHARE, last, first))
         if cues.keys() & {"total", "together"}:
             yield made("columns/sum", Arithmetic(Operator.ADD, first, last))
         if self.question.wh == "yes_no":

@@ -19,7 +19,6 @@ from kgtable.questions.english import (
     cue_patterns,
     fold,
     foreign_words,
-    is_periodic,
     is_verb_form,
     light_words,
     naming_words,
@@ -134,11 +133,6 @@ class Question(Mentions):
     def content(self) -> int:
         """The tokens that carry meaning of their own."""
         return sum(1 << token.index for token in self.tokens if not token.empty)
-
-    @cached_property
-    def periodic(self) -> int:
-        """The tokens that say how often, as *monthly*."""
-        return sum(1 << token.index for token in self.tokens if is_periodic(token.word))
 
     @cached_property
     def stems(self) -> frozenset[str]:
