@@ -37,7 +37,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import words_of_type
+from kgtable.questions.english import is_verb_form, linking_verbs, words_of_type
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -53,6 +53,8 @@ _PAIRS = _DIFFERENCE | {
     "last", "how_long", "next", "previous", "same",
 }  # fmt: skip
 """The operator words beside which two values of one column may be taken apart."""
+_ORDERED = {"first": False, "previous": False, "last": True, "next": True, "more_than": True, "less_than": False}
+"""Whether the larger of two values is meant beside an operator word."""
 
 
 class Comparisons(Grammar):
@@ -108,8 +110,9 @@ class Comparisons(Grammar):
                 yield self._difference(f"difference/rows{kind}", ends, both, view)
                 yield self._difference(f"difference/rows/reverse{kind}", ends[::-1], both, view)
             if view.measure and cues.keys() & {"ratio", "share", "percent"}:
-                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
-                yield self.make("share/rows", Arithmetic(Operator.SHARE, left, right), both, measure=view)
+                part, whole = (right, left) if self._names_whole_first(one.mask, other.mask) else (left, right)
+                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
+                yield self.make("share/rows", Arithmetic(Operator.SHARE, part, whole), both, measure=view)
             if view.measure and cues.keys() & {"total", "and", "both"}:
                 yield self.filled("sum/rows", both, How.SUM, view, rows=union)
             for down, token in self._pair_signs(view):
@@ -152,6 +155,17 @@ class Comparisons(Grammar):
         also = ("convert",) if unit else ()
         return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
 
+    def _names_whole_first(self, one: int, other: int) -> bool:
+        """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
+        one, other = one & ~other, other & ~one
+        if not one or not other or one > other:
+            return False
+        tokens, part = self.question.tokens, (other & -other).bit_length() - 1
+        # "What percentage of those enrolled responded" says the part with its verb.
+        done = is_verb_form(tokens[part].word) and part + 1 == len(tokens)
+        verb = any(token.word in linking_verbs() for token in tokens[one.bit_length() : part])
+        return bool(self.cues.get("share", 0) & (one & -one) - 1) and (done or verb)
+
     def _says_other_first(self, one: Condition) -> bool:
         """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
         than = self.cues.get("than", 0)
@@ -170,6 +184,9 @@ class Comparisons(Grammar):
             if not sign and view.role is Role.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
+        for cue, down in _ORDERED.items():
+            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view.temporal):
+                found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
     def _rows_compared(self) -> Iterator[Candidate]:
@@ -201,6 +218,13 @@ class Comparisons(Grammar):
             for view in focus:
                 yield self.filled("change_rows", nothing, ask=[view], rows=rows, mask=mask, others=pair, also=also)
             yield self.filled("change_rows/count", nothing, How.COUNT, rows=rows, mask=mask, others=pair)
+            superlative = any(adjective.superlative for adjective, _ in self.question.adjectives)
+            for down, token, _, _ in self._directions()[: int(superlative)]:
+                falling = "down" in cues and "less_than" not in cues
+                gain = SortKey(Arithmetic(Operator.SUBTRACT, late.ref, early.ref), down != falling)
+                best = Limit(Sort(source.rows(), (gain,)), 1, ties=True)
+                for view in focus:
+                    yield self.filled("change_extreme", nothing, ask=[view], rows=best, mask=token | mask, others=pair)
         dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
         wanted = cues.keys() & {"difference", "change", "how_long", "days_between"}
         for conditions in self.sets[:2] if wanted else ():
@@ -314,9 +338,11 @@ class Comparisons(Grammar):
                 Apply(Function.NEGATE, change) if falls else change,
             )
         if cues.keys() & {"ratio", "share", "percent", "per"}:
-            yield made("ratio/columns", Arithmetic(Operator.RATIO, last, first))
+            masks = self.source.link(late).mask, self.source.link(early).mask
+            part, whole = (first, last) if self._names_whole_first(*masks) else (last, first)
+            yield made("ratio/columns", Arithmetic(Operator.RATIO, part, whole))
             if (set(early.units) == {"PERCENT"}) == (set(late.units) == {"PERCENT"}):
-                yield made("share/columns", Arithmetic(Operator.SHARE, last, first))
+                yield made("share/columns", Arithmetic(Operator.SHARE, part, whole))
         if cues.keys() & {"total", "together"}:
             yield made("columns/sum", Arithmetic(Operator.ADD, first, last))
         if self.question.wh == "yes_no":
