@@ -44,8 +44,6 @@ AGGREGATES = {
 LEAST_ORDERED = 0.6
 """The share of a header's words that names a column to order by."""
 
-_A_NAME = ("name",)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filling(Fields):
