@@ -31,7 +31,7 @@ from kgtable.questions.ranker import (
 )
 from kgtable.questions.ranker_weights import RankerWeights, ranker_weights
 from kgtable.questions.reading import Question
-from kgtable.questions.rivals import Interpretation, printed_instead, rivals_of
+from kgtable.questions.rivals import Interpretation, rivals_of
 from kgtable.tables.model import spreadsheet_reference
 
 UNLIKELY = 0.25
@@ -190,9 +190,6 @@ def _likeliest(
     )
     confidence = confidence_of(told, known)
     rivals = rivals_of(best, [groups[key][0] for key in ranked[1:]])
-    first = printed_instead(best, rivals)
-    if first is not best:
-        best, rivals = first, [best, *(rival for rival in rivals if rival is not first)]
     reading = Interpretation(asked, best, rivals, confidence, sources)
     shown = [groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5]
     apart = {one.key: one for one in [*rivals[:MOST_ALTERNATIVES], *shown] if one.key != best.key}
@@ -262,9 +259,6 @@ _SAYING = {"sum": "total", "mean": "average", "median": "median"}
 def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool:
     """Whether a program that was refused fits better than the best that was executed."""
     aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
-    listed = best.candidate.op == "select" and best.denotation.size > 1
-    if aggregated and listed and candidate.op == "sum" and "total" in question.cues:
-        return candidate.source.ids == best.candidate.source.ids
     linked = candidate.features.get("m:link", 0.0) >= 0.5
     said = question.cues.get(_SAYING.get(candidate.op, ""), 0)
     if any(said & condition.mask for condition in best.candidate.conditions if condition.kind == "exact"):

@@ -85,7 +85,6 @@ class CandidateFeatures:
             )
             & ~focus
             & ~source.values
-            & ~self.question.periodic
         )
         self.focus_measure = any(
             v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns
@@ -154,11 +153,6 @@ class CandidateFeatures:
         other = (join.right, join.left)[self.source.part_of(view.place)]
         return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
-    def _names_column_apart(self, condition: Condition) -> bool:
-        """Whether the question names the column of a condition by other words than those of the value."""
-        link = self.source.link(self.source.columns[condition.column])
-        return link.exact and bool(link.mask & ~condition.mask)
-
     def make(
         self, op: str, root: Node, conditions: ConditionSet, *, target: ColumnView | None = None,
         measure: ColumnView | None = None, mask: int = 0, also: Sequence[str] = (), others: Iterable[ColumnView] = (),
@@ -183,8 +177,6 @@ class CandidateFeatures:
         read = measure or target
         if question.wh == "how_much" and read is not None and read.measure and not source.link(read).mask:
             features[f"how_much:{'price' if 'price' in read.aspects else 'no price'}"] = 1.0
-        if op == "count_distinct" and target is not None and source.is_of_other_table(target):
-            features["count_distinct:of the other table"] = 1.0
         limited = [source.columns[c.column] for c in conditions.conditions if c.column >= 0]
         covered |= self._said_beside(
             covered, [view for view in (target, measure, *others, *limited) if view is not None]
@@ -192,9 +184,6 @@ class CandidateFeatures:
         kind = op.partition("/")[0]
         if target is not None and self._repeats(target) and self._asks_for_most:
             features[f"{op}:most of several"] = 1.0
-        if kind == "extreme" and target is not None and self._repeats(target):
-            named = 0 if measure is None else source.link(measure).mask
-            features["extreme:total of several"] = float(bool(self.cues.get("total", 0) & ~named))
         if kind == "count" and any(c.kind == "exact" and c.size == 1 for c in conditions.conditions):
             features["count:one row"] = 1.0
         if kind in ("count", "count_distinct"):
@@ -220,12 +209,6 @@ class CandidateFeatures:
                 features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
-        apart = sum(c.column >= 0 and self._names_column_apart(c) for c in conditions.conditions)
-        if apart:
-            features["c:column named"] = float(apart)
-        labels = [c for c in conditions.conditions if c.column >= 0 and source.columns[c.column].label]
-        if any((c.mask & -c.mask) >> 1 & source.title for c in labels):
-            features["c:behind the thing"] = 1.0  # "the podcast 2020" of a table of podcasts
         for name in also:
             features[name] = features.get(name, 0.0) + 1.0
         rest, covered = self._of_rest(covered)
@@ -234,8 +217,6 @@ class CandidateFeatures:
         if source.join is not None:
             features["join"] = 1.0
             features.update(source.join.features)
-        if len(source.links[0].index.relation.tables) > 1:
-            features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
 
     def _of_target(self, op: str, target: ColumnView, conditions: ConditionSet) -> dict[str, float]:
@@ -244,8 +225,6 @@ class CandidateFeatures:
         features: dict[str, float] = {}
         link = source.link(target)
         features["t:link"] = link.score
-        if link.key:
-            features["t:said key"] = 1.0
         if target.role is Role.IDENTIFIER:
             features["t:id"] = 1.0
             features[f"{op}:t:id"] = 1.0
@@ -283,8 +262,6 @@ class CandidateFeatures:
         features[f"{op}:t:{'linked' if link.score >= 0.5 else 'unlinked'}"] = 1.0
         if target.place in conditions.columns:
             features["t:condition"] = 1.0
-        elif any(c.column == target.place and c.mask & conditions.mask for c in source.headed):
-            features["t:heads the value"] = 1.0
         return features
 
     def _of_measure(self, measure: ColumnView, conditions: ConditionSet) -> tuple[dict[str, float], int]:
@@ -403,14 +380,10 @@ class CandidateFeatures:
     def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
         """Tokens that say nothing of their own beside what is accounted for.
 
-        A word for a time beside a time (*the 2023 season*), a word for a number beside what is measured (*nitrate
-        value*), and *per* before what a header, the title or the rows are of (*points per club*).
+        A word for a number beside what is measured (*nitrate value*), and *per* before what a header, the title or the
+        rows are of (*points per club*).
         """
-        question, link = self.question, self.source.link
-        found = 0
-        for mention in question.times:
-            if mention.mask & covered:
-                found |= (mention.mask << 1 | mention.mask << 2 | mention.mask >> 1) & self._time_words
+        link, found = self.source.link, 0
         for view in views:
             if view.numeric and link(view).exact:
                 found |= (link(view).mask << 1 | link(view).mask >> 2) & self._reading_words
@@ -424,10 +397,6 @@ class CandidateFeatures:
             if named or titled or rows:
                 found |= per
         return found
-
-    @cached_property
-    def _time_words(self) -> int:
-        return Question._all(1 << t.index for t in self.question.tokens if t.stem in words_of_type("time"))
 
     @cached_property
     def _reading_words(self) -> int:

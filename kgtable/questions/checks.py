@@ -34,7 +34,8 @@ def missing_words(found: Interpretation) -> str:
     question, candidate = found.question, found.best.candidate
     left = (question.content | found.source.values) & ~candidate.mask
     if left:
-        relations = {links.index.id: links.index.relation for links in found.source.links}
+        whole = [links.index.relation for links in found.source.links]
+        relations = {table.id: relation for relation in whole for table in relation.tables}
         left &= ~Coverage(question, candidate.program, relations).consumed
     return f"Not found in the table: {question.words_of(left)}." if left else ""
 

@@ -15,12 +15,9 @@ from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.questions.english import (
     LEAST_MISSPELT,
     adjectives,
-    linking_verbs,
-    ordinal_words,
     synonyms,
     unit_named,
     word_endings,
-    words_of_type,
 )
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, TableIndex
@@ -83,11 +80,6 @@ class ColumnLinks:
         )
 
     @cached_property
-    def near(self) -> int:
-        """The tokens that stand in the text around the table."""
-        return self._named(self.index.near_stems)
-
-    @cached_property
     def columns(self) -> tuple[ColumnLink, ...]:
         """How each column is named."""
         links = [self._column(view) for view in self.index.columns]
@@ -97,9 +89,6 @@ class ColumnLinks:
                 links[view.place] = links[view.key]
         self._prefer_named_in_full(links)
         self._prefer_actual(links)
-        for view in self.index.columns:
-            if view.measure and not links[view.place].score and set(view.own) & words_of_type("whole"):
-                links[view.place] = self._of_parts(view, links)
         return tuple(links)
 
     def _prefer_named_in_full(self, links: list[ColumnLink]) -> None:
@@ -136,17 +125,6 @@ class ColumnLinks:
                 if other.period == view.period and links[other.place].score:
                     links[other.place] = replace(links[other.place], mask=links[other.place].mask | link.mask)
 
-    def _of_parts(self, whole: ColumnView, links: Sequence[ColumnLink]) -> ColumnLink:
-        """What names a total: a word for all columns that it adds up, as *medals* for gold, silver and bronze."""
-        parts: dict[int, list[ColumnView]] = defaultdict(list)
-        for view in self.index.columns:
-            if view.measure and links[view.place].derived:
-                parts[links[view.place].mask].append(view)
-        for mask, views in parts.items():
-            if len(views) > 1 and self.index.adds_up(whole, views):
-                return ColumnLink(0.9, mask, derived=True)
-        return ColumnLink(0.0, 0)
-
     def _named(self, stems: frozenset[str]) -> int:
         mask = 0
         for token in self.question.tokens:
@@ -175,8 +153,6 @@ class ColumnLinks:
                 mask = 0
                 for stem in hits:
                     mask |= by_stem[stem]
-                if all(is_empty_word(stem) for stem in content) and not self._said(stems, view):
-                    continue
                 share = len(hits) / len(content)
                 if share < 1.0:  # "charge a month" says with both words "Price per month"
                     meant = self._meant(stem for stem in content if stem not in by_stem)
@@ -187,8 +163,6 @@ class ColumnLinks:
                     around = [by_stem.get(stem, 0) for stem in small]
                     beside = [tokens & (mask << 1 | mask >> 1) for tokens in around]
                     share = 1.0 if all(beside) else 0.75
-                    if all(around) and not all(beside) and set(content) <= self.index.title_stems:
-                        beside, share = around, 0.9  # "the names of all sections" of a table of sections
                     mask |= Question._all(beside)
                 link = ColumnLink(share, mask, len(hits) == len(content))
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
@@ -200,16 +174,6 @@ class ColumnLinks:
         if best.exact and view.numeric | view.temporal:
             # "The total time worked" says with both words what the column "Worked" gives.
             best = replace(best, mask=best.mask | self.measured(view))
-        if unasked and best.mask:
-            best = replace(
-                best,
-                mask=best.mask & ~Question._all(by_stem[stem] for stem in unasked if stem in by_stem),
-                score=min(best.score, 0.7),
-                exact=False,
-            )
-        for name, mask in question.quarters:
-            if view.own == (name,):
-                return ColumnLink(1.0, mask | best.mask, True)
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
@@ -218,9 +182,6 @@ class ColumnLinks:
         said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
         if said and (best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems):
             best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
-        asking = next((token.index for token in question.tokens if token.word == question.wh), None)
-        if asking is not None and view.own == (question.wh,):  # a column "Where" answers where
-            return ColumnLink(1.0, best.mask | 1 << asking, True)
         units = self._by_unit(view)
         named_units = [by_stem[s] for s in view.unit_stems if len(s) > 1 and s in by_stem]
         if best.mask or len(named_units) > 1:  # so many "cents a word" of a column "Rate (cent/word)"
@@ -263,35 +224,6 @@ class ColumnLinks:
                 found[stem] = mask
         return found
 
-    def _said(self, stems: Sequence[str], view: ColumnView) -> bool:
-        """Whether the words stand in the question one after another, as more than function words can."""
-        tokens = self.question.tokens
-        said = [token.stem for token in tokens]
-        size = len(stems)
-        for start in range(len(said) - size + 1):
-            if tuple(said[start : start + size]) == tuple(stems):
-                token = tokens[start]
-                if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
-                    return True
-                if token.stem in _NOUNS and not _is_verb(said, start):
-                    return True
-                if view.kind is ValueKind.TRUTH and start > 0:  # who is "coming"
-                    return True
-                if token.word in ordinal_words() and token.word != "first":  # a column of its own for "Third"
-                    return True
-                if start + 1 < len(said) and said[start + 1].isdigit():  # at "table" 3
-                    return True
-                if size == 1 and self._asked_for(start):
-                    return True
-        return False
-
-    def _asked_for(self, place: int) -> bool:
-        """Whether a word stands between *what* or *which* and a verb: "what make is the car"."""
-        words = [token.word for token in self.question.tokens]
-        verbs = linking_verbs()
-        around = 0 < place < len(words) - 1 and words[place - 1] in ("what", "which")
-        return around and words[place] not in verbs and words[place + 1] in verbs
-
     def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
         """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""
         known = synonyms()
@@ -329,9 +261,6 @@ def _same_period(header: str, said: str) -> bool:
     if header == said:
         return True
     year = re.search(r"(?:19|20)\d\d", header)
-    span = re.fullmatch(r"(\d{4})/(\d{4})", said)
-    if span and year is not None and int(span[2]) > int(span[1]) + 1:
-        return span[1] <= year[0] <= span[2] and not re.search(r"[QH]|^P3M", header)
     if said.isdigit() and year is not None and year[0] == said:
         if re.search(r"(?:19|20)\d\d\D+(?:19|20)\d\d$", header):
             return False

@@ -37,7 +37,7 @@ from kgtable.programs.algebra import (
 from kgtable.programs.fields import Bucket, FieldColumn, FieldOrder, How
 from kgtable.questions.candidates import Candidate
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import is_verb_form, linking_verbs, months, words_of_type
+from kgtable.questions.english import is_verb_form, linking_verbs, words_of_type
 from kgtable.questions.grammar import AGGREGATES, MOST_MEASURES, Grammar
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -53,24 +53,8 @@ _PAIRS = _DIFFERENCE | {
     "last", "how_long", "next", "previous", "same",
 }  # fmt: skip
 """The operator words beside which two values of one column may be taken apart."""
-
-
-def _same_measure(one: ColumnView, other: ColumnView) -> bool:
-    """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
-    if bool(one.whole) != bool(other.whole):
-        return False  # an amount and its share in something
-    if not (one.period and other.period):
-        return True
-    measured = [
-        {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
-        for view in (one, other)
-    ]
-    status = words_of_type("status")
-    return (
-        not all(measured)
-        or bool(measured[0] & measured[1])
-        or (one.period != other.period and measured[0] | measured[1] <= status)
-    )
+_ORDERED = {"first": False, "previous": False, "last": True, "next": True, "more_than": True, "less_than": False}
+"""Whether the larger of two values is meant beside an operator word."""
 
 
 class Comparisons(Grammar):
@@ -126,7 +110,11 @@ class Comparisons(Grammar):
                 yield self._difference(f"difference/rows{kind}", ends, both, view)
                 yield self._difference(f"difference/rows/reverse{kind}", ends[::-1], both, view)
             if view.measure and cues.keys() & {"ratio", "share", "percent"}:
-                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
+                part, whole = (right, left) if self._names_whole_first(one.mask, other.mask) else (left, right)
+                yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
+                yield self.make("share/rows", Arithmetic(Operator.SHARE, part, whole), both, measure=view)
+            if view.measure and cues.keys() & {"total", "and", "both"}:
+                yield self.filled("sum/rows", both, How.SUM, view, rows=union)
             for down, token in self._pair_signs(view):
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order, name = Sort(union, (SortKey(view.ref, down),)), column.ref
@@ -167,6 +155,17 @@ class Comparisons(Grammar):
         also = ("convert",) if unit else ()
         return self.make(op, root, conditions, measure=view, mask=mask, also=also, others=others)
 
+    def _names_whole_first(self, one: int, other: int) -> bool:
+        """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
+        one, other = one & ~other, other & ~one
+        if not one or not other or one > other:
+            return False
+        tokens, part = self.question.tokens, (other & -other).bit_length() - 1
+        # "What percentage of those enrolled responded" says the part with its verb.
+        done = is_verb_form(tokens[part].word) and part + 1 == len(tokens)
+        verb = any(token.word in linking_verbs() for token in tokens[one.bit_length() : part])
+        return bool(self.cues.get("share", 0) & (one & -one) - 1) and (done or verb)
+
     def _says_other_first(self, one: Condition) -> bool:
         """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
         than = self.cues.get("than", 0)
@@ -185,14 +184,7 @@ class Comparisons(Grammar):
             if not sign and view.role is Role.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
-        for cue, down in (
-            ("first", False),
-            ("previous", False),
-            ("last", True),
-            ("next", True),
-            ("more_than", True),
-            ("less_than", False),
-        ):
+        for cue, down in _ORDERED.items():
             if not found and cue in self.cues and (cue in ("more_than", "less_than") or view.temporal):
                 found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
@@ -218,9 +210,7 @@ class Comparisons(Grammar):
             else:
                 holds = Compare(Relator.LESS if "down" in cues else Relator.GREATER, late.ref, early.ref)
             negation = cues.get("negation", 0)
-            if negation and moved == {"change"}:
-                holds = Compare(Relator.EQUAL, late.ref, early.ref)  # what did not change neither rose nor fell
-            elif negation:
+            if negation:
                 holds = Not(holds)
             rows = Filter(source.rows(), holds)
             mask = Question._all(cues.get(cue, 0) for cue in moved) | negation
@@ -228,6 +218,13 @@ class Comparisons(Grammar):
             for view in focus:
                 yield self.filled("change_rows", nothing, ask=[view], rows=rows, mask=mask, others=pair, also=also)
             yield self.filled("change_rows/count", nothing, How.COUNT, rows=rows, mask=mask, others=pair)
+            superlative = any(adjective.superlative for adjective, _ in self.question.adjectives)
+            for down, token, _, _ in self._directions()[: int(superlative)]:
+                falling = "down" in cues and "less_than" not in cues
+                gain = SortKey(Arithmetic(Operator.SUBTRACT, late.ref, early.ref), down != falling)
+                best = Limit(Sort(source.rows(), (gain,)), 1, ties=True)
+                for view in focus:
+                    yield self.filled("change_extreme", nothing, ask=[view], rows=best, mask=token | mask, others=pair)
         dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
         wanted = cues.keys() & {"difference", "change", "how_long", "days_between"}
         for conditions in self.sets[:2] if wanted else ():
@@ -253,17 +250,17 @@ class Comparisons(Grammar):
         ]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         asked = [view for view in periods if view in linked]
-        if asked:
-            best = max(asked, key=lambda view: source.link(view).mask.bit_count())
-            periods = [view for view in periods if _same_measure(view, best)]
-            asked = [view for view in asked if _same_measure(view, best)]
         pairs = [
             (one, other)
             for one, other in combinations(linked[:4], 2)
-            if source.link(one).mask != source.link(other).mask and _same_measure(one, other)
+            if source.link(one).mask != source.link(other).mask
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
+        if not pairs and len(asked) == 1 and self.cues.keys() & {"change", "up", "down"}:
+            # "The change in 2024" is that from the year before.
+            earlier = [view for view in periods if view.period < asked[0].period]
+            pairs = [(max(earlier, key=lambda view: view.period), asked[0])] if earlier else []
         for one, other in pairs[:3]:
             yield from self._calculated(conditions, *self._in_order(one, other))
         if len(periods) >= 2:
@@ -306,22 +303,15 @@ class Comparisons(Grammar):
         mask = Question._all(1 << token.index for token in asked)
         return FieldColumn("column", bucket=Bucket.YEAR if yearly else None), mask
 
-    def _masks_apart(self, one: ColumnView, other: ColumnView) -> tuple[int, int]:
-        """The tokens that name one of two columns, and not the other."""
-        first, second = self.source.link(one).mask, self.source.link(other).mask
-        return first & ~second, second & ~first
-
-    def _asks_of_whole(self, one: ColumnView, other: ColumnView) -> bool:
-        """Whether it says "what share of the gross pay was deducted": the whole first, then its part."""
-        first, second = self._masks_apart(one, other)
-        if not first or not second or first > second:
+    def _compares_back(self, early: ColumnView, late: ColumnView) -> bool:
+        """Whether the earlier is said to be more: "higher in 2020 than in 2023", "lower in 2023 than in 2020"."""
+        compared = [adjective for adjective, _ in self.question.adjectives if adjective.comparative]
+        than, first, last = self.cues.get("than", 0), self.source.link(early).mask, self.source.link(late).mask
+        first, last = first & ~last, last & ~first
+        if not compared or not than or not first or not last:
             return False
-        said = self.cues.get("share", 0) & ((first & -first) - 1)
-        between = self.question.tokens[first.bit_length() : (second & -second).bit_length() - 1]
-        part = self.question.tokens[(second & -second).bit_length() - 1]
-        # "What percentage of those enrolled responded" says the part with its verb.
-        done = is_verb_form(part.word) and not self.question.tokens[part.index + 1 :]
-        return bool(said) and (done or any(token.word in linking_verbs() for token in between))
+        before = min(first & -first, last & -last) < than < max(first, last)
+        return before and ((first < last) == (compared[0].sign > 0))
 
     def _calculated(self, conditions: ConditionSet, early: ColumnView, late: ColumnView) -> Iterator[Candidate]:
         """Arithmetic of two values of a row: of the later or the first named, and of the other."""
@@ -334,21 +324,22 @@ class Comparisons(Grammar):
 
         time = "/time" if early.period and late.period else ""
         changing = cues.keys() & _DIFFERENCE
-        compared = self.question.words_of(cues.get("difference", 0)).lower()
-        if compared in ("compared with", "compared to") and changing == {"difference"}:
-            changing = set()  # "2023 compared with 2022" asks for both
         falls = "down" in cues and "up" not in cues
         if changing:
             # "By how much did it fall" asks for what was lost, a positive number where it fell.
-            ends = (first, last) if falls else (last, first)
+            ends = (first, last) if falls or self._compares_back(early, late) else (last, first)
             yield self._difference(f"difference/columns{time}", ends, conditions, late, mask, others)
             if not time:
                 yield self._difference("difference/columns/reverse", ends[::-1], conditions, late, mask, others)
         if time and cues.keys() & {"percent", "rate", "change"}:
             change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
-            yield made("percent_change/columns/time", Apply(Function.NEGATE, change) if falls else change)
+            yield made(
+                "percent_change/columns/time",
+                Apply(Function.NEGATE, change) if falls else change,
+            )
         if cues.keys() & {"ratio", "share", "percent", "per"}:
-            part, whole = (first, last) if self._asks_of_whole(late, early) else (last, first)
+            masks = self.source.link(late).mask, self.source.link(early).mask
+            part, whole = (first, last) if self._names_whole_first(*masks) else (last, first)
             yield made("ratio/columns", Arithmetic(Operator.RATIO, part, whole))
             if (set(early.units) == {"PERCENT"}) == (set(late.units) == {"PERCENT"}):
                 yield made("share/columns", Arithmetic(Operator.SHARE, part, whole))

@@ -102,11 +102,6 @@ def words_of_type(name: str) -> frozenset[str]:
     return frozenset(map(word_stem, english()["types"][name].split()))
 
 
-def is_periodic(word: str) -> bool:
-    """Whether a word says how often, or of which span an amount is: an average *monthly* cost is one for each month."""
-    return word.endswith("ly") and word_stem(word) in words_of_type("time")
-
-
 @cache
 def word_endings() -> frozenset[str]:
     """What stems of one word may end with: nothing, and the endings of derived words."""

@@ -7,15 +7,10 @@ from decimal import Decimal
 from functools import partial
 
 from kgtable.programs.algebra import (
-    Aggregate,
-    AggregateFunction,
-    Apply,
     Compare,
     Constant,
-    Convert,
     Expression,
     Filter,
-    Function,
     Membership,
     Named,
     Not,
@@ -113,10 +108,6 @@ class Fillings(Groupings):
         unit, mask = self._unit_asked(view.units), 0
         if how in (How.MIN, How.MAX):
             mask = Question._all(token for _, token in self.question.adjectives)
-            if self._shows_costs_below_zero(view):
-                other = AggregateFunction.MAX if how is How.MIN else AggregateFunction.MIN
-                root = Apply(Function.ABSOLUTE, Aggregate(other, view.ref, self._spent(view, conditions)))
-                return self.make(how, Convert(root, unit) if unit else root, conditions, measure=view, mask=mask)
         return self.filled(how, conditions, how, view, mask=mask, unit=unit, features=features)
 
     def _spent(self, view: ColumnView, conditions: ConditionSet) -> Rows:

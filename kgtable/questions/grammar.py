@@ -8,10 +8,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from kgtable.programs.algebra import AggregateFunction, Convert, Expression, Or, Rows, ValueKind
+from kgtable.programs.algebra import AggregateFunction, Convert, Expression, Rows, ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.fields import FieldColumn, FieldOrder, Fields, How
-from kgtable.programs.relation import NAMING
 from kgtable.questions.candidates import DETERMINERS, Candidate, CandidateFeatures
 from kgtable.questions.conditions import Condition, negated
 from kgtable.questions.english import words_of_type
@@ -44,8 +43,6 @@ AGGREGATES = {
 
 LEAST_ORDERED = 0.6
 """The share of a header's words that names a column to order by."""
-
-_A_NAME = ("name",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,13 +135,9 @@ class Grammar(CandidateFeatures):
         named = [
             view
             for view in views
-            if (link(view).exact or self._is_asked_for(view) or self._is_named_in_part(view))
+            if (link(view).exact or self._is_asked_for(view))
             and link(view).mask & ~taken
-            and (
-                not view.key_words
-                or view.key_words & said
-                or (view.role not in NAMING and self._is_named_in_part(view))
-            )
+            and (not view.key_words or view.key_words & said)
         ]
         named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
         apart: list[ColumnView] = []
@@ -169,20 +162,6 @@ class Grammar(CandidateFeatures):
         """Whether a related word names a column in the part of the question that says what is asked for."""
         link = self.source.link(view)
         return link.derived and link.score >= LEAST_DERIVED and bool(link.mask & self.question.focus)
-
-    def _is_named_in_part(self, view: ColumnView) -> bool:
-        """Whether a word beside "and" names one column alone, in part: "names and areas" of a column "Surface area"."""
-        link, listed = self.source.link(view), self.cues.get("and", 0)
-        commas = self.question.before_commas if listed else 0
-        behind = listed << 1 | commas << 1
-        for token in self.question.tokens:
-            if behind >> token.index & 1 and token.word in DETERMINERS:
-                behind |= 2 << token.index
-        # The words of the table's title name none of its columns alone: "names of sections" of "section_name".
-        own = link.mask & ~self.source.title or link.mask
-        if link.score < (LEAST_DERIVED if link.derived else 0.5) or not own & (behind | listed >> 1 | commas):
-            return False
-        return not any(other is not view and self.source.link(other).mask & own for other in self.source.columns)
 
     def _condition_sets(self) -> list[ConditionSet]:
         """The empty set, and the likeliest conjunctions of conditions on different tokens."""
@@ -224,12 +203,6 @@ class Grammar(CandidateFeatures):
                 if len(set(exact)) < len(exact):
                     continue
                 sets.append(condition_set(several, weak))
-        either = self.cues.get("or", 0)
-        if either:
-            for one, other in combinations(kept[:6], 2):
-                if not one.mask & other.mask and one.column != other.column:
-                    joined = Condition(Or((one.expression, other.expression)), one.mask | other.mask | either, -1, "either", min(one.quality, other.quality), one.choice)  # fmt: skip  # noqa: E501
-                    sets.append(condition_set([joined]))
         content = self.question.content
 
         def worth(found: ConditionSet) -> float:

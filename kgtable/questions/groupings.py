@@ -260,7 +260,7 @@ class Groupings(Grammar):
         """The columns that are named here, or by the word behind: *by customer town*."""
         source, tokens = self.source, self.question.tokens
         here = at = 1 << place
-        others = Question._all(link.mask for link in source.column_links) | source.title | source.near
+        others = Question._all(link.mask for link in source.column_links) | source.title
         if place + 1 < len(tokens) and not tokens[place + 1].empty and here & others:
             at |= here << 1
         exact = Question._all(link.mask for link in source.column_links if link.exact)

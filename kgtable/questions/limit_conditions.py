@@ -243,9 +243,6 @@ class LimitConditions(ColumnLinks):
                 return None
             quality += 0.2
         elif view.temporal:
-            plain = number.value == number.value.to_integral_value() and 1000 <= number.value < 2200
-            if not plain or number.unit:
-                return None
             return None  # times have conditions of their own
         elif number.unit:
             shares = {other.place for other in self.index.columns if {other.unit_hint, *other.units} & _PERCENT}

@@ -35,7 +35,7 @@ class Links(CellConditions, LimitConditions):
         columns = zip(self.index.columns, self.columns, strict=True)
         held = Question._all(link.mask for view, link in columns if link.exact and (view.measure or view.period))
         dated = (c.mask for c in self.conditions if c.kind == "time" and c.relation == "in" and c.column >= 0)
-        return self.titled & ~held & ~Question._all(dated) & ~self.question.periodic
+        return self.titled & ~held & ~Question._all(dated)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

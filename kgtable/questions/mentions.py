@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from kgtable.programs.algebra import Relator
 from kgtable.questions.english import comparatives, months, number_words, operator_meant, ordinal_words, unit_named
-from kgtable.text.words import is_empty_word
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in
 from kgtable.values.unit_phrases import parse_unit_phrase
@@ -325,7 +324,7 @@ class Mentions:
                 if half.unit is not None:
                     found.append(half._replace(unit_mask=half.unit_mask | 2 << token.index))
                 continue
-            elif token.word in number_words() and not self._is_pronoun(token):
+            elif token.word in number_words():
                 value = Decimal(number_words()[token.word])
             elif token.word in ("a", "an") and self._is_one(token):
                 value = Decimal(1)
@@ -342,13 +341,6 @@ class Mentions:
         before = self.tokens[token.index - 1].word if token.index else ""
         after = self.tokens[token.index + 1].text if token.index + 1 < len(self.tokens) else ""
         return before in _COMPARING and (unit_named(after) is not None or (len(after) > 2 and after in SCALE_WORDS))
-
-    def _is_pronoun(self, token: QuestionToken) -> bool:
-        """Whether "one" stands for a thing: after an article or a describing word, with nothing behind it."""
-        if token.word != "one":
-            return False
-        after = self.tokens[token.index + 1] if token.index + 1 < len(self.tokens) else None
-        return after is None or after.empty or not after.word.isalpha()
 
     def _with_unit(self, number: NumberMention, index: int) -> NumberMention:
         """The number with a scale word and a unit in the next tokens, or a currency sign before it."""
@@ -427,13 +419,6 @@ class Mentions:
             number = match["number"] or str(ordinal_words().get(match["ordinal"], 0) or match["ordinal"][0])
             letter = "q" if "quarter" in match[0] else "h"
             found.append((f"{letter}{number}", self.mask(*match.span())))
-        if len(found) == 1:  # "in the third quarter than in the first"
-            name, mask = found[0]
-            for number, token in self.ordinals:
-                after = self._after(self.tokens[token.bit_length() - 1])
-                alone = not after or is_empty_word(after)
-                if alone and not token & mask and number <= (4 if name[0] == "q" else 2):
-                    found.append((f"{name[0]}{number}", token))
         return tuple(found)
 
     @cached_property

@@ -158,7 +158,6 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights, groups: boo
             "table:rank": min(source.rank, 8) / 8,
             "table:gap": math.log(max(source.score, 0.01)),
             "table:rare": source.rarity.share(source.touched),
-            "table:near": source.rarity.share(source.near),
         }
         for candidate in own:
             candidate.features.update(rival)

@@ -7,7 +7,7 @@ lists of the index.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -19,7 +19,6 @@ from kgtable.questions.english import (
     cue_patterns,
     fold,
     foreign_words,
-    is_periodic,
     is_verb_form,
     light_words,
     naming_words,
@@ -70,9 +69,6 @@ _FOCUS_ENDS = re.compile(
 )
 
 
-_PLACING = frozenset({"over", "under", "above", "below", "beneath", "behind"})
-
-
 @dataclass(frozen=True)
 class Question(Mentions):
     """A question and what is read from its words alone. Make one with `read`."""
@@ -103,8 +99,6 @@ class Question(Mentions):
                 tokens[verb.index] = replace(verb, empty=True)
             if noun.word == "may" and noun.text == "May":  # the month, and no verb
                 tokens[noun.index] = replace(noun, empty=False)
-            if verb.word in _PLACING and _places(tokens, verb.index):  # the bridges over the Orle
-                tokens[verb.index] = replace(verb, empty=True)
         return cls(text, tuple(tokens))
 
     @cached_property
@@ -114,8 +108,6 @@ class Question(Mentions):
         for name, pattern in cue_patterns():
             for match in pattern.finditer(self.lower):
                 mask = self.mask(match.start(), match.end())
-                if match[0] in _PLACING and mask and _places(self.tokens, mask.bit_length() - 1):
-                    continue
                 found[name] = found.get(name, 0) | mask
             for place, word in self._misspelt.items():
                 if pattern.fullmatch(word):
@@ -143,11 +135,6 @@ class Question(Mentions):
         return sum(1 << token.index for token in self.tokens if not token.empty)
 
     @cached_property
-    def periodic(self) -> int:
-        """The tokens that say how often, as *monthly*."""
-        return sum(1 << token.index for token in self.tokens if is_periodic(token.word))
-
-    @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of its words, numbers aside."""
         return frozenset(token.stem for token in self.tokens if token.stem.isalpha())
@@ -162,13 +149,6 @@ class Question(Mentions):
         """The tokens within the sentence that are written with a capital."""
         return sum(
             1 << token.index for token in self.tokens if token.index and not token.empty and token.text[:1].isupper()
-        )
-
-    @cached_property
-    def before_commas(self) -> int:
-        """The tokens right before a comma."""
-        return sum(
-            1 << one.index for one, other in pairwise(self.tokens) if self.text[one.end : other.start].strip() == ","
         )
 
     @cached_property
@@ -236,12 +216,7 @@ class Question(Mentions):
             mask = 1 << token.index
             if adjective is None or (token.word == "last" and not mask & cues) or mask & self._in_quarters:
                 continue  # "last year" and "the first quarter" are times
-            after = [other.word for other in self.tokens[token.index + 1 : token.index + 3]]
-            if adjective.superlative and not adjective.measured and after == ["number", "of"]:
-                most = known["most"]  # "the largest number of" is the most
-                found.append((most._replace(sign=adjective.sign), mask | mask << 1))
-            else:
-                found.append((adjective, mask))
+            found.append((adjective, mask))
         return tuple(found)
 
     @cached_property
@@ -277,16 +252,6 @@ class Question(Mentions):
         if not 2 <= len(asking) <= MOST_PARTS or len(asking) != len(pieces):
             return (self.text,)
         return tuple(asking)
-
-
-def _places(tokens: Sequence[QuestionToken], place: int) -> bool:
-    """Whether a preposition says where something is: *over the Orle*; *over the EU average* compares."""
-    rest = tokens[place + 1 :]
-    if len(rest) < 2 or rest[0].word != "the" or not rest[1].text[:1].isupper():
-        return False
-    after = next((token for token in rest[1:] if not token.text[:1].isupper()), None)
-    relative = ("that", "which", "who", "and", "or")
-    return after is None or is_verb_form(after.word) or after.word in (*relative, *noun_openers())
 
 
 _SENTENCE = re.compile(r"(?<=[?.!])\s+(?=(?:also|furthermore|and|additionally|moreover|secondly|what|which|who|when|where|how|list|name)\b)|\s+(?=(?:Also|Furthermore|Additionally|Moreover),\s)")  # fmt: skip  # noqa: E501

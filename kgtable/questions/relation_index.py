@@ -155,8 +155,6 @@ class TableIndex:
         if table.grid.source.sheet:
             titles.append(table.grid.source.sheet)
         self.title_stems = frozenset(s for text in titles if text for s in name_stems(text)) | self.id_stems
-        near = [*context.before, *context.after]
-        self.near_stems = frozenset(s for text in near for s in stems_of(text[:400]))
         self.members = len(relation.select(RowChoice.MEMBERS))
 
     @cached_property

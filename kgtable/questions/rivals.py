@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
-from kgtable.programs.scalars import Datum
 from kgtable.questions.ranker import Executed
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView
@@ -54,34 +52,10 @@ class Interpretation:
         """The column that the best program answers from."""
         return self.best.candidate.target
 
-    @property
-    def said(self) -> list[Datum]:
-        """The values that the best program gives."""
-        return [value for row in self.best.denotation.rows for value in row if value is not None]
-
-    @cached_property
-    def read(self) -> frozenset[ColumnRef]:
-        """The columns that the best program reads."""
-        return columns_read(self.best)
-
 
 def rivals_of(best: Executed, others: Sequence[Executed]) -> list[Executed]:
     """The programs, of those with other answers, that fit about as well as the best."""
-    return [other for other in others if _is_near(other, best) and not _is_dominated(other, best)]
-
-
-def printed_instead(best: Executed, rivals: Sequence[Executed]) -> Executed:
-    """The rival that reads one printed number of another table, where the best adds up and nothing asks for a sum."""
-    asked = best.candidate.source.question.cues.keys() & {"total", "together", "how_many"}
-    if best.candidate.op != "sum" or asked:
-        return best
-    own = set(best.candidate.source.ids)
-    printed = (
-        rival
-        for rival in rivals
-        if rival.candidate.op == "select" and rival.denotation.size == 1 and own.isdisjoint(rival.candidate.source.ids)
-    )
-    return next(printed, best)
+    return [other for other in others if _is_near(other, best)]
 
 
 def _is_near(other: Executed, best: Executed) -> bool:
@@ -93,24 +67,6 @@ def _is_near(other: Executed, best: Executed) -> bool:
         if not (apart and same_form and other.score > best.score - RIVAL_TABLE_WITHIN):
             return False
     return all(other.features.get(name, 0.0) <= best.features.get(name, 0.0) + 1e-9 for name in _LEAVES)
-
-
-def _is_dominated(other: Executed, best: Executed) -> bool:
-    """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
-    if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
-        return False
-    return _joins_for_nothing(other, best) or _guesses_the_measure(other, best)
-
-
-def _joins_for_nothing(other: Executed, best: Executed) -> bool:
-    """Whether it reads a second table, where one accounts for every word."""
-    more = set(other.candidate.source.ids) > set(best.candidate.source.ids)
-    return more and bool(best.features.get("covered"))
-
-
-def _guesses_the_measure(other: Executed, best: Executed) -> bool:
-    """Whether it ranks or adds up a column that the question does not name, where the best one need not."""
-    return bool(other.features.get("m:unlinked")) and not best.features.get("m:unlinked")
 
 
 def columns_read(executed: Executed) -> frozenset[ColumnRef]:

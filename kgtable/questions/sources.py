@@ -27,7 +27,6 @@ from kgtable.programs.relation import NAMING
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.questions.column_links import ColumnLink
 from kgtable.questions.conditions import Condition
-from kgtable.questions.english import linking_verbs
 from kgtable.questions.linking import Links
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import ColumnView, TableIndex
@@ -101,9 +100,7 @@ class ProgramSource:
         self.conditions = tuple(conditions)
         self.title = self.satisfied_by_title = 0
         self.values = 0
-        self.near = 0
         for part in links:
-            self.near |= part.near
             self.title |= part.titled
             self.satisfied_by_title |= part.satisfied_by_title
             self.values |= part.values
@@ -128,22 +125,6 @@ class ProgramSource:
             beside = wider
         quality = min(condition.quality + 0.15 * link.score, 1.2)
         return replace(condition, mask=condition.mask | beside, quality=quality, relation="header")
-
-    @cached_property
-    def headed(self) -> frozenset[Condition]:
-        """Conditions that cells equal a name which the question says right after their header: *reports to Kim*."""
-        found = []
-        for condition in self.conditions:
-            link = self.column_links[condition.column] if condition.column >= 0 else ColumnLink(0.0, 0)
-            own = condition.mask & ~link.mask
-            place = (own & -own).bit_length() - 1
-            tokens = self.question.tokens
-            # "Whose manager is Kim" asks for those of whom Kim is the manager.
-            whose = place >= 3 and tokens[0].word == "whose" and tokens[place - 1].word in linking_verbs()
-            before = (own & -own) >> (2 if whose else 1)
-            if condition.kind == "exact" and link.exact and before & link.mask:
-                found.append(condition)
-        return frozenset(found)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -201,13 +182,6 @@ class ProgramSource:
     def part_of(self, column: int) -> int:
         """Which of its tables a column, given by its place, belongs to."""
         return sum(column >= start for start in self._starts) - 1
-
-    def is_of_other_table(self, view: ColumnView) -> bool:
-        """Whether a column of a join is of the table that is not asked for: of the donors, not the donations."""
-        if self.join is None:
-            return False
-        own, focus = self.part_of(view.place), self.question.focus
-        return bool(self.links[1 - own].title & focus & ~self.links[own].title & ~self.link(view).mask)
 
     def values_of(self, view: ColumnView, most: int) -> list[Datum]:
         """The first different values of one of its columns."""
