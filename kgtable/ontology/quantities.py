@@ -21,9 +21,10 @@ from kgtable.tables.layout.row_sums import find_runs, matrix_of
 from kgtable.tables.model import Row, Table
 from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure, find_measure
+from kgtable.values.number_formats import FormatUnit, read_number_format
 from kgtable.values.numbers import Number, NumberStyle, parse_number
 from kgtable.values.periods import find_period
-from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
+from kgtable.values.unit_phrases import UnitPhrase
 
 UNKNOWN = "UNITLESS"
 COUNTED = "NUM"

@@ -12,7 +12,6 @@ from functools import lru_cache
 from kgtable.tables.model import Context, Table
 from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure, find_measure
-from kgtable.values.unit_clauses import may_name_unit
 from kgtable.values.unit_phrases import (
     UnitPhrase,
     is_bare_scale,
@@ -27,6 +26,7 @@ from kgtable.values.units import (
     currency_names,
     currency_prefix,
     currency_unit,
+    may_name_unit,
 )
 
 LOOKED_AT = 400

@@ -32,12 +32,11 @@ from kgtable.values.text import without_marks
 from kgtable.values.unit_phrases import (
     UnitPhrase,
     is_bare_scale,
-    is_currency_pair,
     parse_unit_phrase,
     parse_unit_text,
     without_exception,
 )
-from kgtable.values.units import PLAIN_SCALES, currency_unit, find_header_unit
+from kgtable.values.units import PLAIN_SCALES, currency_unit, find_header_unit, is_currency_pair
 
 _NOTHING = UnitPhrase()
 MAPPING = "mapping"

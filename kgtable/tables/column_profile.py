@@ -37,7 +37,8 @@ from kgtable.values.numbers import (
     parse_simple,
 )
 from kgtable.values.periods import parse_days_of_year, parse_period
-from kgtable.values.unit_phrases import UnitPhrase, converted_unit, parse_unit_phrase
+from kgtable.values.unit_phrases import UnitPhrase, parse_unit_phrase
+from kgtable.values.units import converted_unit
 
 
 class CellKind(StrEnum):

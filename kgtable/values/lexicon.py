@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"
 LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 ANY: Final = "any"
 """Stands for all languages."""
+_PRINTED: Final = "printed"
 _SENSES: Final = KINDS | ROLES | VARIANTS | ROWS
 
 _LONGEST_TERM = 4
@@ -40,13 +41,40 @@ class Found(NamedTuple):
     last: int
 
 
+def _records() -> Iterator[dict[str, str]]:
+    lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
+    yield from csv.DictReader(lines)
+
+
+@cache
+def printed_senses(beginning: str) -> Mapping[str, tuple[str, ...]]:
+    """The senses of printed signs and words that begin so: what follows in the sense → the terms as printed.
+
+    >>> printed_senses("scale ")["2"]
+    ('hundred', 'hundreds')
+    """
+    return {
+        record["sense"].removeprefix(beginning): tuple(record["terms"].split("|"))
+        for record in _records()
+        if record["language"] == _PRINTED and record["sense"].startswith(beginning)
+    }
+
+
+def printed_terms(beginning: str) -> dict[str, str]:
+    """Each printed sign or word with what follows in its sense.
+
+    >>> printed_terms("scale ")["mio."]
+    '6'
+    """
+    return {term: rest for rest, terms in printed_senses(beginning).items() for term in terms}
+
+
 @cache
 def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
     """Term → senses, of one language (or `ANY`) and of all; a term with any ending keeps its star."""
     found: dict[str, tuple[str, ...]] = {}
-    lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
-    for record in csv.DictReader(lines):
-        if record["language"] in ("", language) or language == ANY:
+    for record in _records():
+        if record["language"] in ("", language) or (language == ANY and record["language"] != _PRINTED):
             for term in record["terms"].split("|"):
                 found[term] = (*found.get(term, ()), record["sense"])
     return found

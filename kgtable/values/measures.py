@@ -105,6 +105,24 @@ def _counts_shares(found: Sequence[Found]) -> bool:
     return any((numbered is not None and numbered < at) or (held is not None and at < held) for at in shares)
 
 
+_EXCEPTED: Final = {
+    "per share": {Measure.PER_SHARE},
+    "excepted shares": {Measure.SHARES},
+    "percent": {Measure.PERCENT, Measure.RATIO},
+    "excepted percent": {Measure.PERCENT, Measure.RATIO},
+    "excepted count": {Measure.COUNT},
+}
+
+
+def measures_in(text: str) -> frozenset[Measure]:
+    """The measures that a text names as exceptions: "except share and per share data".
+
+    >>> sorted(measures_in("share and per share data"))
+    [<Measure.PER_SHARE: 'per share'>, <Measure.SHARES: 'shares'>]
+    """
+    return frozenset(measure for one in senses(text, frozenset(_EXCEPTED), ANY) for measure in _EXCEPTED[one.sense])
+
+
 @text_cache(8_192)
 def duration_unit(name: str) -> str | None:
     """The unit of time that a name states: ``Remaining term (years)`` → ``YR``.
