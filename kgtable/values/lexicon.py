@@ -131,8 +131,9 @@ def _longest(language: str) -> Mapping[str, int]:
 def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
     terms, text = _terms(language), " ".join(words)
     known = terms.get(text)
-    if known is None and text.endswith("s"):
-        known = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier") or None
+    if text.endswith("s") and _SENSES.isdisjoint(known or ()):
+        singular = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier")
+        known = (*(known or ()), *singular) or None
     if known is None and len(words) == 1:
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
         known = next((terms[star] for star in starred if star in terms), None)
