@@ -30,6 +30,7 @@ _LONGEST_TERM = 4
 _LONGEST_TEXT = 200
 _WORD = re.compile(r"[^\W_]+|[%#№‰]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UMLAUT = re.compile(r"(?<![aeq])([aou])e")
 _SIGNS = {"%": "percent", "‰": "percent", "#": "no", "№": "no"}
 
 
@@ -75,7 +76,10 @@ def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for record in _records():
         if record["language"] in ("", language) or (language == ANY and record["language"] != _PRINTED):
-            for term in record["terms"].split("|"):
+            terms = record["terms"].split("|")
+            if record["language"] == "de":  # "Höhe" without accents is "hohe"
+                terms += [plain for term in terms if (plain := _UMLAUT.sub(r"\1", term)) != term]
+            for term in terms:
                 found[term] = (*found.get(term, ()), record["sense"])
     return found
 
@@ -130,14 +134,13 @@ def _longest(language: str) -> Mapping[str, int]:
 @lru_cache(maxsize=50_000)
 def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
     terms, text = _terms(language), " ".join(words)
-    known = terms.get(text)
-    if text.endswith("s") and _SENSES.isdisjoint(known or ()):
-        singular = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier")
-        known = (*(known or ()), *singular) or None
-    if known is None and len(words) == 1:
+    known = terms.get(text, ())
+    if text.endswith("s") and _SENSES.isdisjoint(known):
+        known += tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier")
+    if len(words) == 1 and _SENSES.isdisjoint(known):
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
-        known = next((terms[star] for star in starred if star in terms), None)
-    return known or ()
+        known += next((terms[star] for star in starred if star in terms), ())
+    return known
 
 
 def ends_with(text: str, sense: str, language: str = "en") -> bool:
