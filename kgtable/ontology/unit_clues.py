@@ -89,15 +89,12 @@ def read_clue(name: str, source: str) -> Clue | None:
     return Clue(source, phrase or _NOTHING, measure, per)
 
 
-_POWER_SYMBOL = re.compile(r"\b[kMGT]Wh?\b")
 _OPENS_UNIT = re.compile(r" in | per ", re.IGNORECASE)
 
 
 def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
     """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
     if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or _OPENS_UNIT.search(label):
-        return False
-    if " " in label and _POWER_SYMBOL.search(label):
         return False
     return label.replace(" ", "").isalpha()
 
@@ -132,24 +129,6 @@ def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> I
         foreign = clue.measure is Measure.YEAR or (not_money and printed.currency is not None)
         if name is names[-1] or not foreign:
             yield clue
-
-
-def spread_clues(columns: Sequence[tuple[Clue, ...]], table: Table, label: int) -> Iterator[tuple[Clue, ...]]:
-    """The clues of columns, those without a name with the clues of a header at their left that is a unit alone."""
-    spread: tuple[Clue, ...] = ()
-    for column, clues in zip(table.columns, columns, strict=True):
-        if any(column.path) or column.index == label:
-            spread = clues if column.index != label and _is_unit_of_amounts(column.path) else ()
-        yield clues if any(column.path) or column.index == label else clues or spread
-
-
-def _is_unit_of_amounts(path: Sequence[str]) -> bool:
-    """Whether a header is no more than a currency with a scale, or "in" and a unit: "in EUR million"."""
-    text = " ".join(" ".join(path).split()).strip(" ()[]")
-    phrase = parse_unit_phrase(text.removeprefix("in ").removeprefix("In "))
-    if phrase is None:
-        return False
-    return text[:3].lower() == "in " or (phrase.scale is not None and phrase.unit is not None)
 
 
 # Columns of units

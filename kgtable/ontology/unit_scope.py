@@ -21,7 +21,6 @@ from kgtable.ontology.unit_clues import (
     read_clue,
     read_scale_cell,
     read_unit_cell,
-    spread_clues,
     with_local,
 )
 from kgtable.tables.model import Context, Row, Table
@@ -291,7 +290,6 @@ class TableClues:
             else ()
             for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
         )
-        self.columns = tuple(spread_clues(self.columns, table, structure.label_column))
         self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
         self.temporal = frozenset(column.index for column in table.columns if is_temporal(column.path))
         self.periods = tuple(find_period(column.name) for column in table.columns)

@@ -38,7 +38,7 @@ _NUMBERING, _SHARE, _HELD, _TIMES = "numbering", "share", "held", "ratio unit"
 _SENSES: Final = frozenset(sense for forms in _FORMS.values() for sense in forms) | {_NUMBERING, _SHARE, _HELD, _TIMES}
 _TELLING: Final = frozenset(sense for forms in _FORMS.values() for sense in forms[:4]) | {_SHARE, _TIMES}
 _TRAILING = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
-_UNIT_AT_END = re.compile(r"(?:\(\s?(?:in )?|,? in )([^\W\d_]{2,}\.?)\s*\)?$", re.IGNORECASE)
+_UNIT_AT_END = re.compile(r"(?:\(\s?(?:in )?|,? in )([^\W\d_]+\.?)\s*\)?$", re.IGNORECASE)
 _PRICED = re.compile(r"[\w¢€$£]\s*/\s*\w|\bper\b(?! ?cent)", re.IGNORECASE)
 """A unit in brackets that makes a price of a rate: "Rate (cent/word)"."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -73,7 +73,7 @@ def _states(measure: Measure, name: str, words: tuple[str, ...], found: Sequence
     if measure is Measure.RATIO and any(one.sense == _TIMES and end <= one.first == len(words) - 1 for one in found):
         return True
     unit = find_header_unit(match[1]) if (match := _UNIT_AT_END.search(name)) else None
-    if measure is Measure.DURATION and quantity_kind(unit) == "Time":
+    if measure is Measure.DURATION and match and len(match[1]) > 1 and quantity_kind(unit) == "Time":
         return True
     if measure is Measure.RATE and ((unit and unit != "PERCENT") or _PRICED.search(name.partition("(")[2])):
         return False
