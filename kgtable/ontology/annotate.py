@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kgtable.ontology.column_stats import ColumnFact, display_name
+from kgtable.ontology.legend import under_legend
 from kgtable.ontology.mapping import ColumnMapping, UserMapping, column_mapping
 from kgtable.ontology.meaning import SURE, bounded_columns, decide
 from kgtable.ontology.naming import column_names, distinct_names, predicate_names
@@ -61,7 +62,7 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
         found = ((index, mapping.lookup(name, table.id)) for index, name in enumerate(names))
         decided = {index: decision for index, decision in found if decision}
         proposed = mapping.proposal(table.id, table.grid.source.sha256, names).columns
-    profiled = [*profile_columns(table), *(ColumnStyle() for _ in columns[len(table.columns) :])]
+    profiled = [*under_legend(table, profile_columns(table)), *(ColumnStyle() for _ in columns[len(table.columns) :])]
     styles = tuple(
         styled(style, decided[index].datatype if index in decided else None) for index, style in enumerate(profiled)
     )

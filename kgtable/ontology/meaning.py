@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
-from kgtable.ontology.unit_evidence import read_clue
+from kgtable.ontology.unit_clues import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_sums import Sums, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
-from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
-from kgtable.tables.layout.cell_roles import cell_of
-from kgtable.tables.layout.row_sums import find_runs, matrix_of
+from kgtable.ontology.unit_arithmetic import AMOUNTS, parts_of_counts
+from kgtable.ontology.unit_clues import BASIS_POINT, Clue
+from kgtable.ontology.unit_scope import StatedUnit, TableClues
 from kgtable.tables.model import Row, Table
 from kgtable.values.decimals import scaled
-from kgtable.values.measures import Measure, find_measure
-from kgtable.values.numbers import Number, NumberStyle, parse_number
+from kgtable.values.measures import Measure
+from kgtable.values.number_formats import FormatUnit, read_number_format
+from kgtable.values.numbers import Number
 from kgtable.values.periods import find_period
-from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
+from kgtable.values.unit_phrases import UnitPhrase
 
 UNKNOWN = "UNITLESS"
 COUNTED = "NUM"
@@ -391,6 +391,7 @@ class QuantityResolver:
             dollars := next((u for u in (amount.unit, self._clues.currency) if u in _DOLLARS), "")
         ):
             unit = dollars
+        unit = self._clues.localized(unit)
         if unit is None:
             reading = bare
             if measure in {Measure.RATE, Measure.YEAR} and not _is_apt(number, measure):
@@ -432,57 +433,3 @@ def _sevens(match: re.Match[str]) -> str:
     """Digits that cannot name a scale, replaced, so that "Item 12" and "Item 35" share one clue."""
     digits = match[0]
     return digits if digits.strip("0") in {"", "1"} else "7" * len(digits)
-
-
-SUM = "sum"
-COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
-MOST_PARTS = 20
-MOST_COLUMNS = 12
-FEWEST_FIGURES = 5
-"""Digits of a sum, over all columns; small counts agree by chance."""
-_STYLE = NumberStyle(ranges=False)
-
-
-def parts_of_counts(table: Table) -> dict[int, Clue]:
-    """Rows without a clue of their own that add up, with the rows right above, to a named count: row → clue.
-
-    "Dilutive securities" between "Basic shares outstanding" and "Diluted shares outstanding" names no shares, yet
-    the rows add up: what makes up a count is counted, too.
-
-    The rows end at one that says that it measures something else, or prints a currency or a percentage.
-    """
-    start, label = table.structure.body_start, table.structure.label_column
-    head = table.grid.head[: start + LOOKED_AT]
-    columns = [column for column in range(table.grid.width) if column != label][:MOST_COLUMNS]
-    found: dict[int, Clue] = {}
-    for index in range(start + 2, len(head)):
-        measure = find_measure(cell_of(head[index], label))
-        if measure not in COUNTS or index in table.structure.footnotes:
-            continue
-        above: list[int] = []
-        for row in range(index - 1, max(start, index - MOST_PARTS) - 1, -1):
-            if _prints_other(head[row]) or not _may_be(head[row], label, measure):
-                break
-            above.append(row)
-        rows = [*reversed(above), index]
-        runs = find_runs(*matrix_of([[_plain(cell_of(head[row], column)) for column in columns] for row in rows]))
-        if runs.figures[-1] < FEWEST_FIGURES:
-            continue
-        added = (rows[member] for member in runs.members[len(above)])
-        parts = [row for row in added if read_clue(cell_of(head[row], label), "row") is None]
-        found.update((row, Clue(SUM, measure=measure)) for row in parts)
-    return found
-
-
-def _plain(text: str) -> Decimal | None:
-    number = parse_number(text, _STYLE) if text else None
-    return None if number is None else number.value
-
-
-def _may_be(row: Row, label: int, measure: Measure | None) -> bool:
-    clue = read_clue(cell_of(row, label), "row")
-    return clue is None or clue.measure is measure
-
-
-def _prints_other(row: Row) -> bool:
-    return any(sign in text for text in row for sign in "$€£¥₹%")

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ from kgtable.values.numbers import (
     parse_simple,
 )
 from kgtable.values.periods import parse_days_of_year, parse_period
-from kgtable.values.unit_phrases import UnitPhrase, converted_unit, parse_unit_phrase
+from kgtable.values.unit_phrases import UnitPhrase, parse_unit_phrase
+from kgtable.values.units import converted_unit
 
 
 class CellKind(StrEnum):
@@ -82,7 +84,7 @@ class ColumnStyle:
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
     percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
     `code_length`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
-    `missing_codes`: figures that stand for no value, such as ``-99`` among weights.
+    `missing_codes`: figures that stand for no value, such as ``-99`` among weights. `zeros`: signs that stand for zero.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -100,6 +102,7 @@ class ColumnStyle:
     has_days_of_year: bool = False
     code_length: int = 0
     missing_codes: frozenset[str] = frozenset()
+    zeros: frozenset[str] = frozenset()
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -706,6 +709,7 @@ def has_simple_numbers(style: ColumnStyle) -> bool:
         or style.is_compact_date
         or style.numbers.decimal_comma
         or style.missing_codes
+        or style.zeros
     )
     return not unlike
 
@@ -720,6 +724,8 @@ def _type(text: str, style: ColumnStyle) -> CellValue:
         return CellValue(CellKind.DATE, None, day.lexical, day.datatype)
     if style.missing_codes and text.strip() in style.missing_codes:
         return _MISSING
+    if style.zeros and text.strip() in style.zeros:
+        return CellValue(CellKind.NUMBER, Number(Decimal(0)))
     if not has_simple_numbers(style):
         return _type_other(text, style, parse_number)
     number = parse_simple(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -23,12 +23,14 @@ ROWS: Final = frozenset({"total", "whole", "part", "statistic", "change", "note"
 LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 ANY: Final = "any"
 """Stands for all languages."""
+_PRINTED: Final = "printed"
 _SENSES: Final = KINDS | ROLES | VARIANTS | ROWS
 
 _LONGEST_TERM = 4
 _LONGEST_TEXT = 200
 _WORD = re.compile(r"[^\W_]+|[%#№‰]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UMLAUT = re.compile(r"(?<![aeq])([aou])e")
 _SIGNS = {"%": "percent", "‰": "percent", "#": "no", "№": "no"}
 
 
@@ -40,14 +42,44 @@ class Found(NamedTuple):
     last: int
 
 
+def _records() -> Iterator[dict[str, str]]:
+    lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
+    yield from csv.DictReader(lines)
+
+
+@cache
+def printed_senses(beginning: str) -> Mapping[str, tuple[str, ...]]:
+    """The senses of printed signs and words that begin so: what follows in the sense → the terms as printed.
+
+    >>> printed_senses("scale ")["2"]
+    ('hundred', 'hundreds')
+    """
+    return {
+        record["sense"].removeprefix(beginning): tuple(record["terms"].split("|"))
+        for record in _records()
+        if record["language"] == _PRINTED and record["sense"].startswith(beginning)
+    }
+
+
+def printed_terms(beginning: str) -> dict[str, str]:
+    """Each printed sign or word with what follows in its sense.
+
+    >>> printed_terms("scale ")["mio."]
+    '6'
+    """
+    return {term: rest for rest, terms in printed_senses(beginning).items() for term in terms}
+
+
 @cache
 def _terms(language: str) -> Mapping[str, tuple[str, ...]]:
     """Term → senses, of one language (or `ANY`) and of all; a term with any ending keeps its star."""
     found: dict[str, tuple[str, ...]] = {}
-    lines = (line for line in read_shipped("ontologies/lexicon.csv").splitlines() if not line.startswith("# "))
-    for record in csv.DictReader(lines):
-        if record["language"] in ("", language) or language == ANY:
-            for term in record["terms"].split("|"):
+    for record in _records():
+        if record["language"] in ("", language) or (language == ANY and record["language"] != _PRINTED):
+            terms = record["terms"].split("|")
+            if record["language"] == "de":  # "Höhe" without accents is "hohe"
+                terms += [plain for term in terms if (plain := _UMLAUT.sub(r"\1", term)) != term]
+            for term in terms:
                 found[term] = (*found.get(term, ()), record["sense"])
     return found
 
@@ -102,13 +134,13 @@ def _longest(language: str) -> Mapping[str, int]:
 @lru_cache(maxsize=50_000)
 def _senses_of(words: tuple[str, ...], language: str) -> tuple[str, ...]:
     terms, text = _terms(language), " ".join(words)
-    known = terms.get(text)
-    if known is None and text.endswith("s"):
-        known = tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier") or None
-    if known is None and len(words) == 1:
+    known = terms.get(text, ())
+    if text.endswith("s") and _SENSES.isdisjoint(known):
+        known += tuple(sense for sense in terms.get(text[:-1], ()) if sense != "Identifier")
+    if len(words) == 1 and _SENSES.isdisjoint(known):
         starred = (f"{text[:end]}*" for end in range(len(text), 3, -1))
-        known = next((terms[star] for star in starred if star in terms), None)
-    return known or ()
+        known += next((terms[star] for star in starred if star in terms), ())
+    return known
 
 
 def ends_with(text: str, sense: str, language: str = "en") -> bool:

@@ -38,7 +38,7 @@ _NUMBERING, _SHARE, _HELD, _TIMES = "numbering", "share", "held", "ratio unit"
 _SENSES: Final = frozenset(sense for forms in _FORMS.values() for sense in forms) | {_NUMBERING, _SHARE, _HELD, _TIMES}
 _TELLING: Final = frozenset(sense for forms in _FORMS.values() for sense in forms[:4]) | {_SHARE, _TIMES}
 _TRAILING = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
-_UNIT_AT_END = re.compile(r"(?:\(\s?(?:in )?|,? in )([^\W\d_]{2,}\.?)\s*\)?$", re.IGNORECASE)
+_UNIT_AT_END = re.compile(r"(?:\(\s?(?:in )?|,? in )([^\W\d_]+\.?)\s*\)?$", re.IGNORECASE)
 _PRICED = re.compile(r"[\w¢€$£]\s*/\s*\w|\bper\b(?! ?cent)", re.IGNORECASE)
 """A unit in brackets that makes a price of a rate: "Rate (cent/word)"."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -73,7 +73,7 @@ def _states(measure: Measure, name: str, words: tuple[str, ...], found: Sequence
     if measure is Measure.RATIO and any(one.sense == _TIMES and end <= one.first == len(words) - 1 for one in found):
         return True
     unit = find_header_unit(match[1]) if (match := _UNIT_AT_END.search(name)) else None
-    if measure is Measure.DURATION and quantity_kind(unit) == "Time":
+    if measure is Measure.DURATION and match and len(match[1]) > 1 and quantity_kind(unit) == "Time":
         return True
     if measure is Measure.RATE and ((unit and unit != "PERCENT") or _PRICED.search(name.partition("(")[2])):
         return False
@@ -103,6 +103,24 @@ def _counts_shares(found: Sequence[Found]) -> bool:
     numbered = min((one.first for one in found if one.sense == _NUMBERING), default=None)
     held = max((one.first for one in found if one.sense == _HELD), default=None)
     return any((numbered is not None and numbered < at) or (held is not None and at < held) for at in shares)
+
+
+_EXCEPTED: Final = {
+    "per share": {Measure.PER_SHARE},
+    "excepted shares": {Measure.SHARES},
+    "percent": {Measure.PERCENT, Measure.RATIO},
+    "excepted percent": {Measure.PERCENT, Measure.RATIO},
+    "excepted count": {Measure.COUNT},
+}
+
+
+def measures_in(text: str) -> frozenset[Measure]:
+    """The measures that a text names as exceptions: "except share and per share data".
+
+    >>> sorted(measures_in("share and per share data"))
+    [<Measure.PER_SHARE: 'per share'>, <Measure.SHARES: 'shares'>]
+    """
+    return frozenset(measure for one in senses(text, frozenset(_EXCEPTED), ANY) for measure in _EXCEPTED[one.sense])
 
 
 @text_cache(8_192)

@@ -1,4 +1,4 @@
-"""Units and scales in headers, captions and number formats: "in € millions", "Weight (kg)"."""
+"""Units and scales that texts state: clauses, phrases, and phrases in headers: "in € millions", "Weight (kg)"."""
 
 from __future__ import annotations
 
@@ -6,31 +6,206 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
+from typing import Final, NamedTuple
 
-from kgtable.values.measures import Measure
+from kgtable.values.lexicon import printed_terms
+from kgtable.values.measures import Measure, measures_in
 from kgtable.values.text import text_cache, without_marks
-from kgtable.values.unit_clauses import (
-    COMMON_WORDS,
-    NAMES_NOT_UNITS,
-    may_name_unit,
-    needs_support,
-    parse_clause,
-    unit_of_symbol,
-)
 from kgtable.values.units import (
     BASIS_POINTS,
+    CENTS,
     COMMON_CODES,
+    COMMON_WORDS,
     ENGLISH_WORDS,
+    KRONER,
+    NAMES_NOT_UNITS,
+    NOT_AT_END,
     PLAIN_SCALES,
+    SCALE_WORDS,
+    WORDS,
+    converted_unit,
     currency_names,
+    currency_unit,
     find_header_unit,
     find_unit,
-    printed_spellings,
+    fuel_unit,
+    is_currency_pair,
+    is_supported,
+    may_name_unit,
+    needs_support,
+    symbols_in_lower_case,
+    unit_of_symbol,
     units,
 )
 
-LONGEST_PHRASE = 160
+LONGEST_PHRASE: Final = 160
+LONGEST_SYMBOL: Final = 12
+_BESIDE_A_UNIT: Final = frozenset(printed_terms("beside a unit"))
+_SCALES_OF_LETTERS: Final = {letters: int(power) for letters, power in printed_terms("letters beside money ").items()}
+_SCALE_BESIDE_MORE: Final = frozenset(printed_terms("scale beside more only"))
+_SCALES_ALONE: Final = frozenset(printed_terms("scale alone"))
+_SCALED_SYMBOLS: Final = frozenset(printed_terms("symbol beside figures"))
+_WITHOUT_UNIT: Final = frozenset(printed_terms("unit not in QUDT"))
+
+
+class Clause(NamedTuple):
+    """A unit (QUDT local name) and a power of ten, each None where the clause has none."""
+
+    unit: str | None = None
+    scale: int | None = None
+
+
+_TOKEN = re.compile(
+    r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
+    r"|(?P<power>(?<![\w.,])10 ?(?:(?:\^|\*\*) ?\d{1,2}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?!\w))"
+    r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|(?:CN|RMB)¥|[€£¥￥＄₹₩₽₺₪₫฿₦₱₴]|¢)"
+    r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
+    r"|(?P<space>[\s,;:'’‘`´.()/×–—-]+)|(?P<other>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_PREFIXED_CODE = re.compile(
+    r"(?P<before>[a-z]{2,3}|[A-Za-z])(?P<code>[A-Z]{3})|(?P<code2>[A-Z]{3})(?P<after>[A-Za-z]{1,2})"
+)
+_PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:prices? )?", re.IGNORECASE)
+"""The year whose prices amounts are in, which is no part of their unit: "constant 2015 US$"."""
+_THOUSANDS_IN_SPANISH = re.compile(r"\b(?:en )?miles de\b|\ben miles\b", re.IGNORECASE)
+_ELIDED = re.compile(r"\b[dl]['’](?=[^\W\d_])", re.IGNORECASE)
+"""What stands before a French or Italian word: "millions d'euros"."""
+_SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")
+"""The number of a thing, as "A-1000", and no scale."""
+
+
+@text_cache(16_384)
+def parse_clause(clause: str, name: str = "") -> Clause | None:
+    """Parse a clause as unit and scale; None where it says anything else.
+
+    `name` is what the unit is of; it tells apart symbols such as ``m``.
+
+    >>> parse_clause("Amounts in US$ thousands")
+    Clause(unit='CCY_USD', scale=3)
+    >>> parse_clause("million tonnes"), parse_clause("cash in millions")
+    (Clause(unit='TONNE', scale=6), None)
+    >>> parse_clause("10^24 kg"), parse_clause("× 10³ m³")
+    (Clause(unit='KiloGM', scale=24), Clause(unit='M3', scale=3))
+    """
+    stripped = clause.strip(" ()[]")
+    if stripped.rstrip(".").removeprefix("in ").lower() == "ct" and is_supported("euro cent", name):
+        return Clause(currency_unit("EUR"), -2)
+    if stripped.startswith("/") or stripped in ENGLISH_WORDS or _SERIAL_NUMBER.search(stripped):
+        return None
+    if stripped.endswith(".") and len(stripped) > 3 and needs_support(shorter := stripped.rstrip(".").lower()):
+        stripped = shorter
+    if needs_support(stripped):
+        unit = unit_of_symbol(stripped, name)
+        if unit is None and stripped == "m" and is_supported("m for million", name):
+            return Clause(None, 6)
+        return None if unit is None else Clause(unit)
+    read = _Reader()
+    clause = _THOUSANDS_IN_SPANISH.sub(" thousand ", _ELIDED.sub(" ", _PRICES_OF.sub(" ", clause)))
+    if named := _named_currency().search(clause):
+        read.unit = _currencies_of_several_words()[named[0].lower()]
+        clause = f"{clause[: named.start()]} {clause[named.end() :]}"
+    for match in _TOKEN.finditer(clause):
+        if match.lastgroup == "other":
+            return None
+        read.token(match[0], match.lastgroup or "")
+    return read.finish(name)
+
+
+class _Reader:
+    """Takes the tokens of a clause and puts them together."""
+
+    def __init__(self) -> None:
+        self.unit: str | None = None
+        self.scale: int | None = None
+        self.hundredths = 0
+        self.rest: list[str] = []
+
+    def token(self, printed: str, kind: str) -> None:
+        """One token: a sign, a scale, a word."""
+        if kind == "zeros":
+            self.scale = 6 if printed.count("0") > 3 else 3
+        elif kind == "power":
+            digits = printed.removeprefix("10").lstrip(" ^*").translate(_SUPERSCRIPTS)
+            self.scale = (self.scale or 0) + int(digits)
+        elif kind == "sign" and printed not in CENTS:
+            names = currency_names()
+            self.unit = names.get(printed.replace(" ", "")) or names.get(printed) or self.unit
+        elif kind == "percent":
+            self.unit = "PERCENT" if printed == "%" else "PERMILLE"
+        elif kind in {"word", "sign"}:
+            self._word(printed.rstrip("."))
+
+    def _word(self, word: str) -> None:
+        lowered, names = word.lower(), currency_names()
+        coded = _PREFIXED_CODE.fullmatch(word)
+        letters = (coded["before"] or coded["after"]).lower() if coded else ""
+        if lowered in CENTS:
+            self.hundredths = -2
+            if CENTS[lowered] != "USD":
+                self.unit = currency_unit(CENTS[lowered])
+        elif lowered in BASIS_POINTS:
+            self.hundredths, self.unit = -2, "PERCENT"
+        elif lowered in WORDS:
+            self.unit = self.unit or currency_unit(WORDS[lowered])
+        elif word in names and (word.isupper() or word in {"Rs", "Rmb"}):
+            self.unit = self.unit or names[word]
+        elif len(lowered) > 1 and lowered in SCALE_WORDS and lowered not in _SCALE_BESIDE_MORE:
+            self.scale = SCALE_WORDS[lowered]
+        elif coded and letters in _SCALES_OF_LETTERS and (coded["code"] or coded["code2"]) in names:
+            self.unit, self.scale = names[coded["code"] or coded["code2"]], _SCALES_OF_LETTERS[letters]
+        elif lowered.startswith("in") and lowered[2:] in PLAIN_SCALES:  # "inmillions", where a space was lost
+            self.scale = PLAIN_SCALES[lowered[2:]]
+        elif KRONER.get(lowered):
+            self.scale = KRONER[lowered]
+        elif fuel := fuel_unit(lowered):
+            self.unit, self.scale = fuel
+        elif lowered not in _BESIDE_A_UNIT:
+            self.rest.append(word)
+
+    def finish(self, name: str) -> Clause | None:
+        """The clause, or None where words are left that say something else."""
+        if self.rest and not self._take_rest(self.rest, name):
+            return None
+        if self.hundredths:
+            self.scale = (self.scale or 0) + self.hundredths
+        return None if self.unit is None and self.scale is None else Clause(self.unit, self.scale)
+
+    def _take_rest(self, rest: Sequence[str], name: str) -> bool:
+        letters = "".join(rest)
+        is_money = (self.unit or "").startswith("CCY_")
+        if self.scale is None and (is_money or (self.unit is None and letters in _SCALES_ALONE)):
+            self.scale = _SCALES_OF_LETTERS.get(letters.lower(), SCALE_WORDS.get(letters) if not is_money else None)
+            return self.scale is not None
+        if self.unit is not None:
+            return False
+        self.unit = unit_of_symbol(" ".join(rest), name)
+        if self.unit is None and self.scale in {3, 6} and letters in _SCALED_SYMBOLS:  # "1000 t"
+            self.unit = find_header_unit(letters)
+        return self.unit is not None
+
+
+@cache
+def _currencies_of_several_words() -> dict[str, str]:
+    """Names of currencies that have several words, in lower case, also in the plural → QUDT local name."""
+    found = {name: currency_unit(code) for name, code in WORDS.items() if " " in name}
+    for name, unit in units().items():
+        label = unit.label.lower()
+        if unit.currency and re.fullmatch(r"[a-z]+(?: [a-z]+)+", label):
+            found.setdefault(label, name)
+            found.setdefault(f"{label}s", name)
+    return found
+
+
+@cache
+def _named_currency() -> re.Pattern[str]:
+    names = sorted(_currencies_of_several_words(), key=lambda name: (-len(name), name))
+    return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names), re.IGNORECASE)
+
+
+# Phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,74 +230,18 @@ class UnitPhrase:
         return self.unit is None or self.unit.startswith("CCY_")
 
 
-_EXCEPTION = re.compile(
-    r"(?<![\s,;(])[\s,;(]*\b(?:except(?:ing|ed)?|other than|excluding|unless|but not"
-    r"|where applicable|sofern|soweit|wenn nicht|außer|ausser|ausgenommen|sauf|excepté|salvo|eccetto)\b(?P<what>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_PER_SHARE = re.compile(r"\bper[ -](?:\w+ ){0,2}?(?:shares?|units?|ads|item)\b|per-share", re.IGNORECASE)
+@cache
+def _exception() -> re.Pattern[str]:
+    words = "|".join(map(re.escape, printed_terms("except")))
+    return re.compile(rf"(?<![\s,;(])[\s,;(]*\b(?:{words})\b(?P<what>.*)", re.IGNORECASE | re.DOTALL)
+
+
 _SEGMENTS = re.compile(r"\(([^()]{1,120})\)|\[([^\[\]]{1,120})\]")
-_TRAILING_SIGN = re.compile(r"(?<=[\w).] )(?:US|A|C|HK|S|NZ)?[$€£¥]$|(?<=[\d)] )%$")
 _ABOUT_SHARES = re.compile(
     r"\W*(?:number of )?(?:shares?|units|options)\b(?: amounts?| data| counts?| numbers)?", re.IGNORECASE
 )
-_BARE_SCALE = re.compile(
-    r"(?:k|m|b|t|mn|mio|mln|mil|mill|bn|bln|bil|mrd|tn|trn|tln|tsd|thsd|cr|crore|lac|lakh|hundred|thousand|million"
-    r"|billion|trillion)\.?",
-    re.IGNORECASE,
-)
-_PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
-_TEMPERATURES = {"c": "DEG_C", "f": "DEG_F", "k": "K"}
-LONGEST_SYMBOL = 12
-_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
-_PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d(?:[-–/]\d\d(?:\d\d)?)?$|[A-Z]{1,3} ?\d\d?$")
-NO_TRAILING_UNITS = frozenset(
-    [
-        "st",
-        "pt",
-        "AU",
-        "au",
-        "ly",
-        "bar",
-        "pp",
-        "ft",
-        "ft.",
-        "in.",
-        "GB",
-        "MB",
-        "TB",
-        "KB",
-        "mi.",
-        "no",
-        "hr",
-        "PS",
-        "US",
-    ]
-)
-"""Symbols that are likelier something else at the end of a name: "Feat. ft", "Team GB", "Station St"."""
 _CLAUSE_END = re.compile(r",(?!\d{3})|;| and (?=shares?\b|dollars|amounts)", re.IGNORECASE)
-_DOLLARS_AND_SHARES = re.compile(r"\b(?:dollars?|amounts?) and shares?\b", re.IGNORECASE)
-_MONEY_INSIDE = re.compile(
-    r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
-    re.IGNORECASE,
-)
-_LEADING_SIGN = re.compile(r"^((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
-_HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
-_UNIT_OF_ACTION = re.compile(
-    r"(?:[A-Za-z]+ ){0,2}?([A-Za-z]?[a-z]{3,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold|flown|driven|burnt)\b"
-)
-"""A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
-_AFTER = re.compile(r"(?:,| in| en| -| –| —|:)\s+([^,:()]{1,60})$")
-
-_UNITS_WITHOUT_A_NAME = frozenset(["mpg", "mpge", "mi/gal"])
-"""Units that QUDT has none for; what stands behind them in brackets says of which kind they are."""
-_LOWER_INSIDE = re.compile(r" in ([a-z]{3,6})(?= (?:for|during|at|as of|by|per) |$)")
-"""A symbol in a text without capitals: "generation in gwh for the year"."""
-_SYMBOL_INSIDE = re.compile(
-    r"(?<!\S)(?<!per )(?<!each )(?<!\d )((?:[kMGT]W|[mgt]w|kw)h?)"
-    r"(?= (?:in|at|under|from|for|during|as of|installed|sold|[a-z]{3,}ed)(?: |$))"
-)
-"""A symbol of power or energy that what is done with it follows: "Net MW in operation", "GWh sold"."""
+_PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
 
 
 @text_cache(16_384)
@@ -141,8 +260,8 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
         return None
     text = " ".join(text.split())
     exceptions: frozenset[Measure] = frozenset()
-    if match := _EXCEPTION.search(text):
-        exceptions = _excepted(match["what"])
+    if match := _exception().search(text):
+        exceptions = measures_in(match["what"])
         text = text[: match.start()]
     elif money := _money_per(text, name):
         return money
@@ -160,9 +279,53 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
             found = UnitPhrase(found.unit or phrase.unit, phrase.scale if found.scale is None else found.scale)
     if found == UnitPhrase() and shares is None:
         return None
-    if found.scale is None and shares is not None and _DOLLARS_AND_SHARES.search(text):
-        found = UnitPhrase(found.unit, shares)
     return UnitPhrase(found.unit, found.scale, exceptions, shares)
+
+
+def without_exception(text: str) -> str:
+    """The text without "except …" and what follows, which names what its unit does not hold for.
+
+    >>> without_exception("(in thousands, except percentages)")
+    '(in thousands'
+    """
+    return _exception().sub("", text)
+
+
+def _money_per(text: str, name: str) -> UnitPhrase | None:
+    """A currency per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``."""
+    match = _PER.fullmatch(text.strip(" ()[]"))
+    if match is None or is_currency_pair(text):
+        return None
+    money = parse_clause(match["money"], f"{name} {match['per']}")
+    if money is None or money.unit is None or not money.unit.startswith("CCY_"):
+        return None
+    return UnitPhrase(money.unit, money.scale, per=match["per"].strip())
+
+
+# Phrases in headers
+
+_TRAILING_SIGN = re.compile(r"(?<=[\w).] )(?:US|A|C|HK|S|NZ)?[$€£¥]$|(?<=[\d)] )%$")
+_LEADING_SIGN = re.compile(r"^((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
+_MONEY_INSIDE = re.compile(
+    r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
+    re.IGNORECASE,
+)
+_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
+_PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d(?:[-–/]\d\d(?:\d\d)?)?$|[A-Z]{1,3} ?\d\d?$")
+_UNIT_OF_ACTION = re.compile(r"(?:[A-Za-z]+ ){0,2}?(\w[a-z]{2,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold)\b")
+"""A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
+_AFTER = re.compile(r"(?:,| in| en| -| –| —|:)\s+([^,:()]{1,60})$")
+_INSIDE = re.compile(
+    r"(?<!\d)(?<!per) (?:in )?((?<= in )[a-z]{3,6}|[kKmMgGtT][wW]h?)(?= (?:in|for|during|at|as of|by|per|from|sold) |$)"
+)
+"""A symbol within a text: "generation in gwh for the year", "net MW in operation"."""
+_SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
+"""A unit that looks like a mark: "Prominence [m]"."""
+_CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
+_CAMEL_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|p|each|every|a|an|pro|je)$", re.IGNORECASE)
+_OPEN_END = re.compile(r"(?:[\s_,;:–—-]+(?:in|en)?)?[\s_,;:–—-]+$")
+"""What joins a name and its unit: "Height in", "Sales,"."""
 
 
 @text_cache(16_384)
@@ -176,13 +339,139 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     """
     if len(text) > 2 * LONGEST_PHRASE:
         return None
-    if not may_name_unit(without_marks(text)) and not _is_name_with_unit(text):
+    is_camel = " " not in text and _CAMEL_CASE.fullmatch(text) is not None
+    plain = without_marks(text)
+    if not may_name_unit(plain) and not is_camel and not _SYMBOL_IN_BRACKETS.search(text):
         return None
-    text = html.unescape(" ".join(text.split()))
-    found = _unit_in(text)
-    if found is None and not _SQUARE_OR_CUBE.search(text) and (plain := without_marks(text)) != text:
-        return _unit_in(plain)
-    return found
+    found = _unit_in(html.unescape(" ".join(text.split())))
+    return _unit_in(html.unescape(" ".join(plain.split()))) if found is None and plain != text else found
+
+
+def _unit_in(text: str) -> UnitPhrase | None:
+    if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
+        return phrase
+    if "(" in text and (unit := converted_unit(text)):
+        return UnitPhrase(unit)
+    outside = _SEGMENTS.sub(" ", text)
+    for match in reversed(list(_SEGMENTS.finditer(text)) if outside.strip() not in _WITHOUT_UNIT else ()):
+        if phrase := parse_unit_phrase(match[1] or match[2], outside):
+            return phrase
+    if "_" in text and " " not in text:
+        return _coded(text.split("_"))
+    if _CAMEL_CASE.fullmatch(text):
+        return UnitPhrase(unit) if (unit := find_header_unit(text)) else _coded(_CAMEL_WORD.sub("_", text).split("_"))
+    if phrase := _trailing_money(outside) or _trailing_unit(outside):
+        return phrase
+    if (action := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(action[1])):
+        return UnitPhrase(unit)
+    if (lower := _INSIDE.search(outside)) and (unit := symbols_in_lower_case().get(lower[1].lower())):
+        return UnitPhrase(unit)
+    after = _AFTER.search(outside.strip())
+    if after is None or (after[0][:3] not in (" in", " en") and is_bare_scale(after[1]) and len(after[1]) <= 4):
+        return None
+    return parse_unit_phrase(after[1], outside[: after.start()])
+
+
+def _names_a_column(text: str) -> bool:
+    """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
+    bare = text.strip(" .")
+    if bare.lower() in NAMES_NOT_UNITS or is_bare_scale(bare):
+        return True
+    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and (bare == "RM" or bare not in currency_names())
+
+
+def is_bare_scale(text: str) -> bool:
+    """Whether a text is a scale word with nothing beside it that makes it one: a currency, "in", brackets.
+
+    >>> [is_bare_scale(text) for text in ("k", "Mio.", "bn", "million", "in millions", "(bn)", "€m", "'000")]
+    [True, True, True, True, False, False, False, False]
+    """
+    bare = text.strip().rstrip(".").lower()
+    return bare.isalpha() and not bare.endswith("s") and (bare in SCALE_WORDS or bare in _SCALES_OF_LETTERS)
+
+
+def _trailing_money(text: str) -> UnitPhrase | None:
+    """A currency with its scale within a header, or a sign at an end of it: ``2019 £m``, ``$ change``."""
+    if match := _TRAILING_SIGN.search(text):
+        return parse_unit_phrase(match[0])
+    words = text.split()
+    for count in (1, 2):
+        if len(words) > count:
+            phrase = parse_unit_phrase(" ".join(words[-count:]))
+            if phrase is not None and phrase.unit is not None and phrase.is_money and phrase.scale is not None:
+                return phrase
+    inside = _MONEY_INSIDE.search(text) or _LEADING_SIGN.match(text)
+    return parse_unit_phrase(inside[0].strip()) if inside else None
+
+
+def _trailing_unit(text: str) -> UnitPhrase | None:
+    """A currency code or a unit's symbol at the end of a header: ``Price USD``, ``Area km²``, ``2023 kg``."""
+    name, _, last = text.strip().rpartition(" ")
+    if not name or len(last) > LONGEST_SYMBOL or name.lower() in COMMON_WORDS:
+        return None
+    if _AMOUNT_BEFORE.search(name) and not _PERIOD_BEFORE.search(name):
+        return None  # a quantity that the values are for, as in "100 m" and "55 °C"
+    if last.lower() in NAMES_NOT_UNITS or _RATE_BEFORE.search(name):
+        return None  # what is counted in it is not time: "Passengers per day", "Match day"
+    if last in COMMON_CODES:
+        return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
+    if money := _money_per(last, name):
+        return money
+    before = name.rpartition(" ")[2]
+    if unit := find_header_unit(f"{before} {last}"):  # "Area sq. km"
+        return UnitPhrase(unit)
+    if is_supported(f"{last} at end", name):
+        return UnitPhrase(find_header_unit(last))
+    is_word = last.isalpha() and (last.istitle() or (last.islower() and len(last) > 3))
+    if last == "%" or last in NOT_AT_END or needs_support(last) or is_word or len(last) < 2:
+        return None
+    unit = find_header_unit(last)
+    return UnitPhrase(unit) if unit is not None and unit != "PERCENT" else None
+
+
+def _coded(words: Sequence[str]) -> UnitPhrase | None:
+    """The unit that the last words of a column's code are: ``weight_kg``, ``price_usd``, ``speed_km_h``."""
+    for count in (3, 2, 1):
+        name, last = " ".join(words[:-count]), [word for word in words[-count:] if word != "per"]
+        if not name.strip() or not all(last) or _RATE_BEFORE.search(name):
+            continue
+        phrase = _coded_pair(last, name) if count > 1 else _coded_word(last[0], name) if last else None
+        if phrase is not None or (count > 1 and len(last) == 2 and all(map(_is_plain_symbol, last))):
+            return phrase  # a compound unit that is not known, rather than its last part
+    return None
+
+
+def _coded_pair(words: Sequence[str], name: str) -> UnitPhrase | None:
+    codes = [word.upper() for word in words if word.upper() in COMMON_CODES]
+    if codes or words[0] == "in":
+        others = [word for word in words if word.upper() not in codes]
+        per = "/".join((*codes, *others)) if codes and all(map(_is_plain_symbol, others)) else ""  # price_eur_mwh
+        return parse_unit_phrase(" ".join((*codes, *others)), name) or parse_unit_phrase(per)
+    if len(words) == 2 and (found := find_unit("/".join(words))) and all(map(_is_plain_symbol, words)):
+        return UnitPhrase(found.name)
+    return UnitPhrase(unit) if len(words) > 1 and (unit := find_header_unit("/".join(words))) else None
+
+
+def _coded_word(word: str, name: str) -> UnitPhrase | None:
+    lowered, upper = word.lower(), word.upper()
+    if upper in COMMON_CODES:
+        return UnitPhrase(currency_names().get(upper))
+    if len(word) == 1 and is_supported(f"° {lowered}", name):
+        return UnitPhrase(find_header_unit(f"°{upper}"))
+    if is_supported(f"{lowered} at end", name) and (unit := find_header_unit(lowered)):
+        return UnitPhrase(unit)
+    if word in NOT_AT_END or lowered in NAMES_NOT_UNITS:
+        return None
+    if needs_support(word) or len(word) == 1:
+        unit = unit_of_symbol(word, name) or (unit_of_symbol(upper, name) if len(word) == 1 else None)
+        return UnitPhrase(unit) if unit else None
+    if (unit := find_header_unit(word) or symbols_in_lower_case().get(lowered)) is not None and unit != "PERCENT":
+        return UnitPhrase(unit)
+    return parse_unit_phrase(lowered) if unit or lowered in BASIS_POINTS else None
+
+
+def _is_plain_symbol(word: str) -> bool:
+    return word.lower() == "g" or (len(word) > 1 and word.lower() in symbols_in_lower_case())
 
 
 @text_cache(16_384)
@@ -209,325 +498,3 @@ def without_unit(text: str) -> str:
         if parse_unit_phrase(text[match.end() :].replace("_", " "), text[: match.start()]) == stated:
             return _OPEN_END.sub("", text[: match.end()])
     return text.strip()
-
-
-_OPEN_END = re.compile(r"(?:[\s_,;:–—-]+(?:in|en)?)?[\s_,;:–—-]+$")
-"""What joins a name and its unit: "Height in", "Sales,"."""
-
-
-def _is_name_with_unit(text: str) -> bool:
-    """Whether a name has a unit that looks like a mark or stands in camel case."""
-    if "]" in text:
-        return _SYMBOL_IN_BRACKETS.search(text) is not None
-    return " " not in text and _CAMEL_CASE.fullmatch(text) is not None
-
-
-_SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
-"""A unit that looks like a mark: "Prominence [m]"."""
-_CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
-_CAMEL_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SQUARE_OR_CUBE = re.compile(r"[^\W\d_][²³]$")
-"""A raised figure behind a word that may belong to its unit: "feet²"."""
-
-
-def _unit_in(text: str) -> UnitPhrase | None:
-    if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
-        return phrase
-    if "(" in text and (unit := converted_unit(text)):
-        return UnitPhrase(unit)
-    outside = _SEGMENTS.sub(" ", text)
-    if outside.strip().lower() in _UNITS_WITHOUT_A_NAME:
-        return None
-    for match in reversed(list(_SEGMENTS.finditer(text))):
-        if phrase := parse_unit_phrase(match[1] or match[2], outside):
-            return phrase
-    if phrase := _trailing_money(outside):
-        return phrase
-    if inside := _HUNDREDTHS_INSIDE.search(outside):
-        return parse_unit_phrase(inside[0].lower())
-    if inside := _MONEY_INSIDE.search(outside):
-        return parse_unit_phrase(inside[0])
-    if leading := _LEADING_SIGN.match(outside):
-        return parse_unit_phrase(leading[1])
-    if "_" in text and " " not in text:
-        return _snake_case(text)
-    if _CAMEL_CASE.fullmatch(text):
-        return UnitPhrase(unit) if (unit := find_header_unit(text)) else _snake_case(_CAMEL_WORD.sub("_", text))
-    if phrase := _trailing_unit(outside):
-        return phrase
-    if (leading_noun := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(leading_noun[1])):
-        return UnitPhrase(unit)
-    if (lower := _LOWER_INSIDE.search(outside)) and (unit := _symbols_in_lower_case().get(lower[1])):
-        return UnitPhrase(unit)
-    symbol = _SYMBOL_INSIDE.search(outside) if "W" in outside or "w" in outside else None
-    if symbol and (symbol[1].lower() != symbol[1] or outside.islower()):
-        return UnitPhrase(_symbols_in_lower_case().get(symbol[1].lower()))
-    after = _AFTER.search(outside.strip())
-    if after is None or (
-        after[0][:3] not in (" in", " en") and is_bare_scale(after[1]) and not _is_scale_word(after[1])
-    ):
-        return None
-    return parse_unit_phrase(after[1], outside[: after.start()])
-
-
-_TWO_UNITS = re.compile(r"(?:^|.*[\s,])(?P<unit>[^\s()]{1,12}) ?\((?P<other>[^()\d]{1,16})\)\W*", re.DOTALL)
-
-
-def converted_unit(text: str) -> str | None:
-    """The unit of a name that gives a second one of the same kind in brackets, as QUDT local name.
-
-    >>> converted_unit("Average high °C (°F)"), converted_unit("Area km² (sq mi)"), converted_unit("Wins (W)")
-    ('DEG_C', 'KiloM2', None)
-    """
-    match = _TWO_UNITS.fullmatch(text)
-    if match is None:
-        return None
-    first, second = (find_header_unit(match[part].strip()) for part in ("unit", "other"))
-    if first is None or second is None or first == second:
-        return None
-    return first if set(units()[first].kinds) & set(units()[second].kinds) else None
-
-
-def is_bare_scale(text: str) -> bool:
-    """Whether a text is a scale word with nothing beside it that makes it one: a currency, "in", brackets.
-
-    >>> [is_bare_scale(text) for text in ("k", "Mio.", "bn", "million", "in millions", "(bn)", "€m", "'000")]
-    [True, True, True, True, False, False, False, False]
-    """
-    return _BARE_SCALE.fullmatch(text.strip()) is not None
-
-
-def _is_scale_word(text: str) -> bool:
-    """Whether a text is a scale word in full, which is hardly a name: "Population, million"."""
-    return text.strip().lower() in PLAIN_SCALES and len(text.strip(" .")) > 3
-
-
-def _names_a_column(text: str) -> bool:
-    """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
-    bare = text.strip(" .")
-    if bare.lower() in NAMES_NOT_UNITS or is_bare_scale(bare):
-        return True
-    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and (bare == "RM" or bare not in currency_names())
-
-
-def _money_per(text: str, name: str) -> UnitPhrase | None:
-    """A currency per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``."""
-    match = _PER.fullmatch(text.strip(" ()[]"))
-    if match is None:
-        return None
-    per = match["per"].strip()
-    if match["money"] == "ct":
-        return UnitPhrase("CCY_EUR", -2, per=per)
-    money = parse_clause(match["money"], name)
-    if is_currency_pair(text):
-        return None
-    if money is None or money.unit is None or not money.unit.startswith("CCY_"):
-        return None
-    return UnitPhrase(money.unit, money.scale, per=per)
-
-
-_PAIR = re.compile(r"([A-Z]{3}) ?/ ?([A-Z]{3})")
-
-
-def is_currency_pair(text: str) -> bool:
-    """Whether a text names the exchange rate of two currencies, which markets quote in the second of them.
-
-    >>> is_currency_pair("EUR/USD"), is_currency_pair("EUR/MWh")
-    (True, False)
-    """
-    match = _PAIR.fullmatch(text.strip(" ()[]"))
-    return match is not None and {match[1], match[2]} <= COMMON_CODES
-
-
-_POWER_WORD = re.compile(r"(?<=\s)(?:sq\.?|square|cu\.?|cubic)$", re.IGNORECASE)
-"""A word that makes a length behind it an area or a volume: "Area sq. km"."""
-_CLEAR_NAMES = {"ft": "depth|height|length|width|elevation|altitude|distance", "hr": "time|duration"}
-"""Names beside which a symbol is a unit that elsewhere is likelier something else."""
-
-NOUNS_OF_TIME = frozenset({"day", "days", "hour", "week", "year"})
-_RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|each|every|a|an|pro|je)$", re.IGNORECASE)
-
-
-def _trailing_unit(text: str) -> UnitPhrase | None:
-    """A currency code or a unit's symbol at the end of a header: ``Price USD``, ``Area km²``, ``2023 kg``."""
-    name, _, last = text.strip().rpartition(" ")
-    if not name or len(last) > LONGEST_SYMBOL or name.lower() in COMMON_WORDS:
-        return None
-    if _AMOUNT_BEFORE.search(name) and not _PERIOD_BEFORE.search(name):
-        return None  # a quantity that the values are for, as in "100 m" and "55 °C"
-    if last.lower() in NOUNS_OF_TIME or _RATE_BEFORE.search(name):
-        return None  # what is counted in it is not time: "Passengers per day", "Match day"
-    if last in COMMON_CODES:
-        return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
-    if money := _money_per(last, name):
-        return money
-    if last in _CLEAR_NAMES and re.search(_CLEAR_NAMES[last], name, re.IGNORECASE):
-        return UnitPhrase(find_header_unit(last))
-    if (power := _POWER_WORD.search(name)) is not None:
-        unit = find_header_unit(f"{power[0]} {last}")
-        return UnitPhrase(unit) if unit else None
-    if last == "%" or last in NO_TRAILING_UNITS or needs_support(last) or (last.isalpha() and last.istitle()):
-        return None
-    if len(last) < 2 or (last.isalpha() and last.islower() and len(last) > 3):
-        return None
-    unit = find_header_unit(last)
-    return UnitPhrase(unit) if unit is not None and unit != "PERCENT" else None
-
-
-def _snake_case(text: str) -> UnitPhrase | None:
-    """The unit that the last words of a name in snake case are: ``weight_kg``, ``price_usd``, ``speed_km_h``."""
-    words = text.split("_")
-    for count in (3, 2, 1):
-        name, unit = " ".join(words[:-count]), words[-count:]
-        if not name.strip() or not all(unit):
-            continue
-        if phrase := _snake_unit(unit, name):
-            return phrase
-    return None
-
-
-_SCALES_OF_CODES = frozenset(["k", "m", "mn", "mm", "mio", "bn"])
-
-
-def _is_plain_symbol(word: str) -> bool:
-    return word.lower() == "g" or (len(word) > 1 and word.lower() in _symbols_in_lower_case())
-
-
-def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
-    if len(words) == 1:
-        word = words[0]
-        lowered = word.lower()
-        if name.lower().endswith((" per", " p")):  # "price_per_kg" names what a value is per
-            return None
-        if (before := name.rsplit(" ", 1)[-1]) != name and _is_plain_symbol(before) and _is_plain_symbol(word):
-            return None  # a compound unit that is not known, rather than its last part
-        if lowered in _TEMPERATURES and re.search(r"temp|therm", name, re.IGNORECASE):
-            return UnitPhrase(_TEMPERATURES[lowered])
-        if word.upper() in COMMON_CODES:
-            return UnitPhrase(currency_names().get(word.upper()))
-        if lowered in BASIS_POINTS or lowered in {"pct", "percent", "perc"}:
-            return parse_unit_phrase(lowered)
-        if word in NO_TRAILING_UNITS:
-            clear = re.search(_CLEAR_NAMES.get(word, r"(?!)"), name, re.IGNORECASE)
-            return UnitPhrase(find_header_unit(word)) if clear and find_header_unit(word) else None
-        if needs_support(word) or len(word) == 1:
-            unit = unit_of_symbol(word, name) or (unit_of_symbol(word.upper(), name) if len(word) == 1 else None)
-            return UnitPhrase(unit) if unit else None
-        unit = find_header_unit(word) or _symbols_in_lower_case().get(lowered)
-        return UnitPhrase(unit) if unit and lowered not in NAMES_NOT_UNITS else None
-    if words[0] == "in" and len(words) == 2:
-        return parse_unit_phrase(" ".join(words), name)
-    if words[0].upper() in COMMON_CODES:
-        return parse_unit_phrase(" ".join((words[0].upper(), *words[1:])), name)
-    if words[-1].upper() in COMMON_CODES and words[0].lower() in _SCALES_OF_CODES and len(words) == 2:
-        return parse_unit_phrase(f"{words[-1].upper()} {words[0].lower()}", name)
-    if words[0] == "per":
-        return None
-    parts = [word for word in words if word != "per"]
-    joined = "/".join(parts)
-    unit = find_header_unit(joined) if len(words) == 2 or "per" in words else None
-    if unit is None and len(parts) == 2 and all(map(_is_plain_symbol, parts)):
-        found = find_unit(joined)
-        unit = found.name if found else None
-    return UnitPhrase(unit) if unit else None
-
-
-@cache
-def _symbols_in_lower_case() -> dict[str, str]:
-    """Curated symbols of three letters and more without case, where only one unit has them."""
-    found: dict[str, set[str]] = {}
-    for symbol in printed_spellings():
-        unit = find_header_unit(symbol)
-        if unit is not None and len(symbol) > 1:
-            found.setdefault(symbol.lower(), set()).add(unit)
-    return {symbol: units_.pop() for symbol, units_ in found.items() if len(units_) == 1}
-
-
-def without_exception(text: str) -> str:
-    """The text without "except …" and what follows, which names what its unit does not hold for.
-
-    >>> without_exception("(in thousands, except percentages)")
-    '(in thousands'
-    """
-    return _EXCEPTION.sub("", text)
-
-
-def _trailing_money(text: str) -> UnitPhrase | None:
-    """A currency with its scale at the end of a header: ``2019 £m``, ``Assets RMB’Million``."""
-    if match := _TRAILING_SIGN.search(text):
-        return parse_unit_phrase(match[0])
-    words = text.split()
-    for count in (1, 2):
-        if len(words) > count:
-            phrase = parse_unit_phrase(" ".join(words[-count:]))
-            if phrase is not None and phrase.unit is not None and phrase.is_money and phrase.scale is not None:
-                return phrase
-    return None
-
-
-def _excepted(what: str) -> frozenset[Measure]:
-    """The measures that "except …" names; with none known, per-share values (the usual sense)."""
-    rest, per_share = _PER_SHARE.subn(" ", what)
-    lowered = rest.lower()
-    found = {Measure.PER_SHARE} if per_share else set()
-    if re.search(r"\b(?:shares?|options|units|stock)\b", lowered):
-        found.add(Measure.SHARES)
-    if re.search(r"percent|%|\brates?\b|\bratios?\b", lowered):
-        found |= {Measure.PERCENT, Measure.RATIO}
-    if re.search(r"employee|headcount|number|count|statistic|store|customer|operating data", lowered):
-        found.add(Measure.COUNT)
-    return frozenset(found)
-
-
-_BRACKET_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[0-9A-Fa-f,]*)?\]")
-_QUOTED = re.compile(r'"([^"]*)"|\\(.)')
-_BARE_CURRENCY = re.compile(r"[$€£¥₹]")
-_SCALED_DISPLAY = re.compile(r"[0#?](?:\.[0#?]+)?,+(?![0#?])")
-
-
-@dataclass(frozen=True, slots=True)
-class FormatUnit:
-    """The unit a format shows, the power of ten it names, and what the stored value is multiplied with."""
-
-    unit: str | None = None
-    scale: int | None = None
-    shift: int = 0
-
-
-@lru_cache(maxsize=4_096)
-def read_number_format(code: str) -> FormatUnit | None:
-    """The unit and scale of a number format code, or None where it shows neither.
-
-    A percent format stores 0.125 for 12.5 %: `shift` is 2. Thousands hidden by a trailing comma are in
-    the stored value: no scale.
-
-    >>> read_number_format("0.0%").shift, read_number_format('#,##0 "kg"').unit
-    (2, 'KiloGM')
-    >>> read_number_format('[$€-407] #,##0').unit, read_number_format("#,##0.00") is None
-    ('CCY_EUR', True)
-    """
-    section = code.split(";")[0]
-    bracketed = _BRACKET_CURRENCY.search(section)
-    literals = [(match[1] or match[2] or "").strip() for match in _QUOTED.finditer(section)]
-    bare = _QUOTED.sub("", _BRACKET_CURRENCY.sub("", section))
-    if "%" in bare:
-        return FormatUnit("PERCENT", 0, 2)
-    unit = currency_names().get(bracketed[1].strip()) if bracketed else None
-    if unit is None and (sign := _BARE_CURRENCY.search(bare)):
-        unit = currency_names()[sign[0]]
-    scale: int | None = None
-    for literal in filter(None, literals):
-        phrase = _phrase(literal, unit)
-        if phrase is not None:
-            unit = unit or phrase.unit
-            scale = phrase.scale if scale is None else scale
-    if scale is not None and _SCALED_DISPLAY.search(bare):
-        scale = None
-    return FormatUnit(unit, scale) if unit or scale is not None else None
-
-
-def _phrase(literal: str, unit: str | None) -> UnitPhrase | None:
-    """What a quoted text says: behind a currency a letter is a scale, else it may be a short symbol."""
-    if unit is not None and unit.startswith("CCY_"):
-        return parse_unit_phrase(f"{unit.removeprefix('CCY_')} {literal}")
-    return parse_unit_phrase(literal) or parse_unit_phrase(literal, "height time weight capacity")

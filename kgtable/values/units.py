@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from kgtable.resources import read_shipped
+from kgtable.values.lexicon import printed_senses, printed_terms
 from kgtable.values.text import text_cache
 
 LONGEST_PRINTED = 60
@@ -245,86 +246,28 @@ def scale_name(scale: str | None, unit: str | None = None, *, plural: bool = Fal
     return f"{name}s" if name and plural else name
 
 
-SIGNS = {
-    "US$": "USD", "U.S.$": "USD", "U.S. $": "USD", "USD$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD",
-    "CA$": "CAD", "Cdn$": "CAD", "CDN$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "SG$": "SGD",
-    "R$": "BRL", "NT$": "TWD", "MX$": "MXN", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY",
-    "CN¥": "CNY", "RMB¥": "CNY", "RMB": "CNY", "Rmb": "CNY", "₹": "INR", "Rs.": "INR", "Rs": "INR",
-    "INR": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₪": "ILS", "NIS": "ILS", "zł": "PLN", "Kč": "CZK",
-    "₫": "VND", "฿": "THB", "₦": "NGN", "₱": "PHP", "₴": "UAH", "＄": "USD", "Euro": "EUR", "euro": "EUR",
-}  # fmt: skip
+SIGNS: Final = printed_terms("sign ")
 """Signs and abbreviations → ISO 4217. A bare ``$`` is read as US dollars unless the table says otherwise."""
 
-WORDS = {
-    "dollar": "USD", "dollars": "USD", "us dollar": "USD", "us dollars": "USD", "u.s. dollars": "USD",
-    "u.s. dollar": "USD", "united states dollars": "USD", "canadian dollars": "CAD",
-    "australian dollars": "AUD", "hong kong dollars": "HKD", "singapore dollars": "SGD",
-    "new zealand dollars": "NZD", "euro": "EUR", "euros": "EUR", "pounds sterling": "GBP", "sterling": "GBP",
-    "yen": "JPY", "japanese yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rupee": "INR", "rupees": "INR",
-    "indian rupees": "INR", "swiss francs": "CHF", "korean won": "KRW", "south african rand": "ZAR",
-    "swedish krona": "SEK", "swedish kronor": "SEK", "norwegian kroner": "NOK", "danish kroner": "DKK",
-    "rubles": "RUB", "roubles": "RUB", "new taiwan dollars": "TWD", "nt dollars": "TWD",
-    "mexican pesos": "MXN", "zloty": "PLN",
-    "new israeli shekels": "ILS", "brazilian reais": "BRL", "ringgit": "MYR", "malaysian ringgit": "MYR",
-    "schweizer franken": "CHF", "franken": "CHF", "francs suisses": "CHF", "us-dollar": "USD",
-    "dollars américains": "USD", "livres sterling": "GBP",
-}  # fmt: skip
+WORDS: Final = printed_terms("currency ")
 """Names of currencies in lower case → ISO 4217."""
 
-CENTS = {"¢": "USD", "cents": "USD", "cent": "USD", "pence": "GBP"}
+CENTS: Final = printed_terms("hundredth ")
 """Hundredths of a currency: read as the currency with scale -2."""
 
-KRONER = {"kr": 0, "kr.": 0, "tkr": 3, "tkr.": 3, "mkr": 6, "mkr.": 6, "mnkr": 6, "mdkr": 9}
+KRONER: Final = {letters: int(power) for letters, power in printed_terms("crown ").items()}
 """How several countries write their own currency, with the power of ten that the letters before it give."""
 
-BASIS_POINTS = frozenset({"bp", "bps", "bp.", "bps.", "basis points", "basis point"})
+BASIS_POINTS: Final = frozenset(printed_terms("basis point"))
 """Hundredths of a percent, which QUDT has no unit for: read as percent with scale -2."""
 
-ENGLISH_WORDS = frozenset(
-    [
-        "ALL",
-        "BAM",
-        "BOB",
-        "COP",
-        "CUP",
-        "ERN",
-        "GEL",
-        "LAK",
-        "LYD",
-        "MAD",
-        "MOP",
-        "NAD",
-        "PEN",
-        "SOS",
-        "TOP",
-        "TRY",
-        "BAN",
-    ]
-)
+ENGLISH_WORDS: Final = frozenset(printed_terms("word like a code"))
 """Codes that are English words or names: not read as a currency before a number."""
 
-_COMMON = """
-USD EUR GBP JPY CNY INR CHF CAD AUD NZD SEK NOK DKK ISK HKD SGD KRW TWD BRL MXN ARS CLP COP PEN ZAR RUB UAH
-TRY PLN CZK HUF RON BGN HRK ILS EGP NGN KES SAR AED QAR KWD BHD OMR THB IDR MYR PHP VND PKR BDT LKR KZT BTC
-"""
-COMMON_CODES = frozenset(_COMMON.split())
+COMMON_CODES: Final = frozenset(printed_terms("common code"))
 """Codes that name a currency beside a number; the others are too often abbreviations of something else."""
 
-SCALE_WORDS = {
-    "hundred": 2, "hundreds": 2,
-    "thousand": 3, "thousands": 3, "k": 3, "'000": 3, "’000": 3, "000": 3, "'000s": 3, "’000s": 3, "000s": 3,
-    "000’s": 3, "000's": 3, "‘000": 3, "`000": 3, "‘000s": 3, "thsd": 3, "thsd.": 3, "tsd": 3, "tsd.": 3,
-    "lakh": 5, "lakhs": 5, "lac": 5, "lacs": 5,
-    "million": 6, "millions": 6, "mn": 6, "mln": 6, "mio": 6, "mio.": 6, "mm": 6, "mil": 6, "mil.": 6,
-    "mill.": 6, "mln.": 6, "mn.": 6, "'000,000": 6, "000,000": 6,
-    "crore": 7, "crores": 7, "cr": 7, "cr.": 7,
-    "billion": 9, "billions": 9, "bn": 9, "bn.": 9, "bln": 9, "bil": 9, "bil.": 9, "mrd": 9, "mrd.": 9,
-    "trillion": 12, "trillions": 12, "tn": 12, "trn": 12, "tln": 12,
-    "tausend": 3, "milliers": 3, "millier": 3, "migliaia": 3, "duizend": 3, "tusen": 3,
-    "millionen": 6, "millones": 6, "milioni": 6, "miljoen": 6, "miljoner": 6, "millioner": 6,
-    "milliarden": 9, "milliards": 9, "milliard": 9, "miliardi": 9, "miljard": 9, "miljarder": 9, "milliarder": 9,
-    "mld": 9, "mld.": 9, "mia": 9, "mia.": 9,
-}  # fmt: skip
+SCALE_WORDS: Final = {word: int(power) for word, power in printed_terms("scale ").items() if power.isdecimal()}
 """Scale words and abbreviations in lower case → power of ten, meant beside a currency or a count."""
 
 ATTACHED_SCALES = {"k": 3, "K": 3, "M": 6, "B": 9}
@@ -374,3 +317,122 @@ def currency_prefix() -> re.Pattern[str]:
 
 _BEHIND_NAMES = {"RM": r"(?= ?(?:\d{1,3}(?:,\d{3})+|\d+\.\d\d)(?!\d))"}
 """What follows a name that also heads other figures: ``RM 101`` is a room, ``RM 8.50`` an amount."""
+
+
+COMMON_WORDS: Final = frozenset(printed_terms("small word"))
+NAMES_NOT_UNITS: Final = frozenset(printed_terms("name and no unit"))
+"""Words that, alone in a header, name what the column holds and not its unit."""
+NOT_AT_END: Final = frozenset(printed_terms("no unit at end"))
+"""Symbols that are likelier something else at the end of a name: "Feat. ft", "Team GB", "Station St"."""
+_SUPPORT: Final = printed_senses("supports ")
+"""Symbols that are units only beside a name that has one of these: ``m`` beside "Height"."""
+_FUELS: Final = printed_terms("fuel ")
+_ROMAN_SCALES: Final = {"m": 3, "mm": 6, "b": 9, "t": 12}
+"""In units of oil and gas an m is the Roman thousand: ``MMbbl`` are million barrels, ``Mcf`` thousand cubic feet."""
+_FUEL = re.compile(rf"(?P<scale>mm|[mbt])(?P<unit>{'|'.join(_FUELS)})")
+_SIGN = re.compile(r"[(\[$＄€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ_]|000|[A-Z]{3}")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def may_name_unit(text: str) -> bool:
+    """Whether a text has a sign or a word that a unit phrase could have: a cheap look before a close one.
+
+    >>> may_name_unit("Sales, net"), may_name_unit("Sales in millions")
+    (False, True)
+    """
+    return _SIGN.search(text) is not None or not _unit_words().isdisjoint(_WORD.findall(text.lower()))
+
+
+@cache
+def _unit_words() -> frozenset[str]:
+    """Every word of units, currencies and scales, in lower case."""
+    texts = [*printed_spellings(), *SCALE_WORDS, *WORDS, *currency_names(), *CENTS, *BASIS_POINTS, *KRONER, *_SUPPORT]
+    texts += [f"{scale}{unit}" for scale in _ROMAN_SCALES for unit in _FUELS]
+    texts += [unit.label for unit in units().values()]
+    words = {word for text in texts for word in _WORD.findall(text.lower())}
+    singular = words | {word.replace("tre", "ter") for word in words}
+    return frozenset(singular | {f"{word}s" for word in singular}) - COMMON_WORDS
+
+
+def needs_support(symbol: str) -> bool:
+    """Whether a symbol is a unit only beside a name that bears it out, as ``m`` beside "Height"."""
+    return symbol in _SUPPORT
+
+
+def is_supported(symbol: str, name: str) -> bool:
+    spaced = f" {_NO_LETTERS.sub(' ', name.lower())} "
+    return any(term in spaced for term in _SUPPORT.get(symbol, ()))
+
+
+_NO_LETTERS = re.compile(r"[\s_,;:()\[\]]+")
+
+
+def unit_of_symbol(text: str, name: str) -> str | None:
+    """The QUDT local name of the unit that `text` is, for a column or row called `name`; None if it is none.
+
+    >>> unit_of_symbol("m", "Height"), unit_of_symbol("m", "Votes"), unit_of_symbol("km/h", "")
+    ('M', None, 'KiloM-PER-HR')
+    """
+    if needs_support(text):
+        found = find_unit(text) if is_supported(text, name) else None
+        return found.name if found else None
+    if (len(text) == 1 and text.isalpha()) or text.lower() in NAMES_NOT_UNITS:
+        return None
+    if text == "kt" and is_supported("kt of wind", name):
+        return "KN"
+    if (printed := find_header_unit(text)) is not None:
+        return printed
+    found = find_unit(text)
+    return None if found is None or found.currency or text.isalpha() else found.name
+
+
+def fuel_unit(word: str) -> tuple[str, int] | None:
+    """The unit of oil or gas, and its power of ten, that a word in small letters is.
+
+    >>> fuel_unit("mmbbl"), fuel_unit("mcf"), fuel_unit("barrel")
+    (('BBL', 6), ('FT3', 3), None)
+    """
+    match = _FUEL.fullmatch(word)
+    return (_FUELS[match["unit"]], _ROMAN_SCALES[match["scale"]]) if match else None
+
+
+@cache
+def symbols_in_lower_case() -> dict[str, str]:
+    """Curated symbols of two letters and more without case, where only one unit has them."""
+    found: dict[str, set[str]] = {}
+    for symbol in printed_spellings():
+        unit = find_header_unit(symbol)
+        if unit is not None and len(symbol) > 1:
+            found.setdefault(symbol.lower(), set()).add(unit)
+    return {symbol: names.pop() for symbol, names in found.items() if len(names) == 1}
+
+
+_TWO_UNITS = re.compile(r"(?:^|.*[\s,])(?P<unit>[^\s()]{1,12}) ?\((?P<other>[^()\d]{1,16})\)\W*", re.DOTALL)
+
+
+def converted_unit(text: str) -> str | None:
+    """The unit of a name that gives a second one of the same kind in brackets, as QUDT local name.
+
+    >>> converted_unit("Average high °C (°F)"), converted_unit("Area km² (sq mi)"), converted_unit("Wins (W)")
+    ('DEG_C', 'KiloM2', None)
+    """
+    match = _TWO_UNITS.fullmatch(text)
+    if match is None:
+        return None
+    first, second = (find_header_unit(match[part].strip()) for part in ("unit", "other"))
+    if first is None or second is None or first == second:
+        return None
+    return first if set(units()[first].kinds) & set(units()[second].kinds) else None
+
+
+_PAIR = re.compile(r"([A-Z]{3}) ?/ ?([A-Z]{3})")
+
+
+def is_currency_pair(text: str) -> bool:
+    """Whether a text names the exchange rate of two currencies, which markets quote in the second of them.
+
+    >>> is_currency_pair("EUR/USD"), is_currency_pair("EUR/MWh")
+    (True, False)
+    """
+    match = _PAIR.fullmatch(text.strip(" ()[]"))
+    return match is not None and {match[1], match[2]} <= COMMON_CODES

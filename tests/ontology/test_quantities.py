@@ -19,7 +19,8 @@ from kgtable.ontology.quantities import (
     Reading,
     read_context,
 )
-from kgtable.ontology.unit_evidence import TableClues, read_clue
+from kgtable.ontology.unit_clues import read_clue
+from kgtable.ontology.unit_scope import TableClues
 from kgtable.tables.column_profile import profile_columns, type_cell
 from kgtable.tables.model import Context, Table
 from kgtable.values.decimals import scaled

@@ -7,14 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgtable
-from kgtable.ontology.stated_units import (
-    ColumnPrint,
-    column_prints,
-    currency_of_texts,
-    scale_of_amounts,
-    table_statements,
-)
-from kgtable.ontology.unit_evidence import TableClues, read_clue
+from kgtable.ontology.unit_arithmetic import scale_of_amounts
+from kgtable.ontology.unit_clues import ColumnPrint, column_prints, currency_of_texts, read_clue
+from kgtable.ontology.unit_scope import TableClues, table_statements
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Context
 from kgtable.values.measures import Measure

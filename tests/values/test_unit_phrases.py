@@ -5,9 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.values.measures import Measure
-from kgtable.values.unit_clauses import Clause, may_name_unit, needs_support, parse_clause, unit_of_symbol
-from kgtable.values.unit_phrases import FormatUnit, parse_unit_phrase, parse_unit_text, read_number_format
-from kgtable.values.units import SIGNS, WORDS, currency_codes, currency_unit, units
+from kgtable.values.number_formats import FormatUnit, read_number_format
+from kgtable.values.unit_phrases import Clause, parse_clause, parse_unit_phrase, parse_unit_text
+from kgtable.values.units import (
+    SIGNS,
+    WORDS,
+    currency_codes,
+    currency_unit,
+    may_name_unit,
+    needs_support,
+    unit_of_symbol,
+    units,
+)
 
 TEXTS: list[tuple[str, str | None, int | None]] = [
     ("(in millions, except per share data)", None, 6),

@@ -32,8 +32,8 @@ from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
 from kgtable.tables.readers.xls_formats import xls_details
 from kgtable.values.decimals import scaled, shortened
+from kgtable.values.number_formats import read_number_format
 from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
-from kgtable.values.unit_phrases import read_number_format
 
 _MOMENTS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
