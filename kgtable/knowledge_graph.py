@@ -234,7 +234,8 @@ class KnowledgeGraph:
         For `decisions` and `column` see `kgtable.decide`, which makes them. The result has ``tables``, each with
         ``header_rows``, ``label_column``, ``columns``, and its first and last rows with their kinds (``head``,
         ``tail``). A column has name, predicate, scales, a sample, its meaning with the evidence for it, its units with
-        their sources, and what is decided about it. Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
+        their sources, and what is decided about it.
+        Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
         """
         self._check_open()
         check_arguments("preview", {"table": table, "decisions": decisions})
