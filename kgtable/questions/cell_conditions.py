@@ -284,7 +284,8 @@ class CellConditions(ColumnLinks):
                 if token.word.startswith("un") and word_stem(token.word[2:]) in view.own:
                     yield Condition(IsMissing(view.ref), 1 << token.index, view.place, "missing", 0.6)
             zero = self.cells.numbers.get(Decimal(0), ())
-            if negation and link.exact and view.numeric and any(place[0] == view.place for place in zero):
+            blank = "nothing_there" in self.question.cues  # "no value" is a blank, not a zero
+            if negation and not blank and link.exact and view.numeric and any(place[0] == view.place for place in zero):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import blank, cell_of, filled, is_named_total, label_of
 from kgtable.tables.layout.header import is_one_text
@@ -15,6 +16,8 @@ _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
+LEAST_SORTED = 6
+"""Rows from which their alphabetical order tells that none of them heads others."""
 DEEPEST = 24
 """Groups within groups beyond this depth are not told apart."""
 
@@ -68,6 +71,7 @@ def find_groups(
     groups = Groups(totals=totals)
     indexes = list(body)
     following = _following(indexes, levels)
+    headings -= _without_values(headings, body, levels, label_column)
     stack: list[_Open] = []
     for index in indexes:
         if index not in levels:
@@ -98,6 +102,25 @@ def find_groups(
         if after is not None and levels[after] > level and len(stack) < DEEPEST:
             stack.append(_Open(index, level, False, label))
     return groups
+
+
+def _without_values(
+    headings: set[int], body: Mapping[int, Row], levels: Mapping[int, float], label_column: int
+) -> set[int]:
+    """The headings that are members without a value: all that stand in alphabetical order, and one between members.
+
+    The latter has no colon, and neither a blank row above it nor rows that are set in below it.
+    """
+    alone = {row for row in headings if filled(body[row]) == [label_column]}
+    labels = [label_of(body[row], label_column).casefold() for row in levels]
+    if len(labels) > LEAST_SORTED and all(one < other for one, other in pairwise(labels)):
+        return alone
+    if len(alone) != 1:
+        return set()
+    [row] = alone
+    around = [levels.get(row - 1), levels[row], levels.get(row + 1)]
+    told = label_of(body[row], label_column).endswith(":") or len(set(around)) > 1 or {row - 1, row + 1} & headings
+    return set() if told else alone
 
 
 def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:
