@@ -237,7 +237,7 @@ def read_unit_cell(text: str) -> Clue | None:
         return Clue(UNIT_COLUMN, measure=Measure.COUNT)
     if (share := senses(text, _SHARE_OF, ANY)) and not share[0].first:  # "% of GDP"
         return Clue(UNIT_COLUMN, UnitPhrase("PERCENT", 0), Measure.PERCENT)
-    text = _OF_CARBON.sub("", text)
+    text = text if "/" in text else _OF_CARBON.sub("", text)
     scale, _, rest = text.partition(" ")
     power = 3 if _THOUSAND.fullmatch(scale) else PLAIN_SCALES.get(scale.lower())
     of = read_unit_cell(rest) if rest and power else None
