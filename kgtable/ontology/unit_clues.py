@@ -108,13 +108,20 @@ def names_unit(name: str, source: str) -> bool:
 # Columns of numbers
 
 
-def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> Iterator[Clue]:
+def is_plain_unit(phrase: UnitPhrase | None) -> bool:
+    """Whether a phrase names a unit of measure, and no currency or share."""
+    return phrase is not None and phrase.unit not in (None, "PERCENT") and not phrase.is_money
+
+
+def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint, *, among_units: bool) -> Iterator[Clue]:
     """The clues of a column: of its unit row, then of its header path, the lowest level first.
 
     A year stands in the lowest level only; what a higher level measures is not this column's if its cells
-    print a currency, values per share apart.
+    print a currency, values per share apart. A short symbol is a unit `among_units` that are plain.
     """
     stated = parse_unit_phrase(unit, " ".join(path)) if unit else None
+    if stated is None and among_units and (symbol := find_header_unit(unit.strip("()[]"))):
+        stated = UnitPhrase(symbol)
     if stated is not None:
         percent = stated.unit == "PERCENT"
         yield Clue("column", UnitPhrase("PERCENT", 0), Measure.PERCENT) if percent else Clue("column", stated)
@@ -123,8 +130,8 @@ def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> I
     names = [name for name in path if name]
     for name in reversed(names):
         clue = read_clue(name, "column")
-        if clue is None:
-            continue
+        if clue is None or (stated is not None and is_plain_unit(stated) and clue.measure is Measure.RATE):
+            continue  # "Yield" above "kg" is what a field gives
         not_money = clue.measure not in {None, Measure.PER_SHARE}
         foreign = clue.measure is Measure.YEAR or (not_money and printed.currency is not None)
         if name is names[-1] or not foreign:
@@ -230,7 +237,7 @@ def read_unit_cell(text: str) -> Clue | None:
         return Clue(UNIT_COLUMN, measure=Measure.COUNT)
     if (share := senses(text, _SHARE_OF, ANY)) and not share[0].first:  # "% of GDP"
         return Clue(UNIT_COLUMN, UnitPhrase("PERCENT", 0), Measure.PERCENT)
-    text = _OF_CARBON.sub("", text)
+    text = text if "/" in text else _OF_CARBON.sub("", text)
     scale, _, rest = text.partition(" ")
     power = 3 if _THOUSAND.fullmatch(scale) else PLAIN_SCALES.get(scale.lower())
     of = read_unit_cell(rest) if rest and power else None

@@ -17,6 +17,7 @@ from kgtable.ontology.unit_clues import (
     column_prints,
     currency_of_texts,
     find_unit_columns,
+    is_plain_unit,
     local_currencies,
     read_clue,
     read_scale_cell,
@@ -284,8 +285,9 @@ class TableClues:
             percent = Measure.PERCENT if decided.unit == "PERCENT" else None
             self.statements = (StatedUnit(decided, MAPPING, percent), *self.statements)
         units = list(self._unit_texts())
+        among_units = any(is_plain_unit(parse_unit_phrase(unit)) for unit in units if unit)
         self.columns = tuple(
-            tuple(clues_of_column(self._named(column.path), unit, printed))
+            tuple(clues_of_column(self._named(column.path), unit, printed, among_units=among_units))
             if column.index != structure.label_column
             else ()
             for column, unit, printed in zip(table.columns, units, self.prints, strict=True)

@@ -338,6 +338,17 @@ def test_a_symbol_below_its_name() -> None:
     assert read(made, 2, 2) == ("6", "UNITLESS", 0)
 
 
+def test_short_symbols_beside_plain_units_of_a_row_and_a_yield_in_kilograms() -> None:
+    made = table(
+        ("", "Yield", "Moisture", "Straw"),
+        ("", "kg", "%", "g"),
+        ("A", "4.2", "13", "950"),
+        header=2,
+        unit_rows=frozenset({1}),
+    )
+    assert [read(made, 2, column)[1] for column in (1, 2, 3)] == ["KiloGM", "PERCENT", "GM"]
+
+
 def test_cents_without_a_currency_are_not_scaled() -> None:
     assert read(table(("", "Interval (cents)"), ("fifth", "702")), 1, 1) == ("702", "UNITLESS", 0)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kgtable
 from kgtable.ontology.unit_arithmetic import scale_of_amounts
-from kgtable.ontology.unit_clues import ColumnPrint, column_prints, currency_of_texts, read_clue
+from kgtable.ontology.unit_clues import ColumnPrint, column_prints, currency_of_texts, read_clue, read_unit_cell
 from kgtable.ontology.unit_scope import TableClues, table_statements
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Context
@@ -248,6 +248,24 @@ def test_the_measure_of_a_row_of_years_names_its_unit() -> None:
     clues = TableClues(found)
     units = [clues.unit_of_columns(2, clues.of_unit_columns(row)) for row in found.grid.head[1:]]
     assert [clue and clue.phrase.unit for clue in units] == ["CCY_USD", None]
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "per"),
+    [("EUR/MWh", "CCY_EUR", "MWh"), ("EUR/LKW", "CCY_EUR", "LKW"), ("USD/t CO2", "CCY_USD", "t CO2")],
+)
+def test_a_compound_unit_in_a_cell_is_kept_whole(cell: str, unit: str, per: str) -> None:
+    clue = read_unit_cell(cell)
+    assert clue is not None
+    assert (clue.phrase.unit, clue.per) == (unit, per)
+
+
+@pytest.mark.parametrize(
+    ("headers", "currency"),
+    [(("产品", "单价"), "CCY_CNY"), (("製品", "価格（円）"), "CCY_JPY"), (("Item", "Price"), "CCY_JPY")],
+)
+def test_the_yuan_and_the_yen_share_a_sign(headers: tuple[str, str], currency: str) -> None:
+    assert TableClues(table(headers, ("A", "¥5"), ("B", "¥7"))).prints[1].currency == currency
 
 
 def test_a_column_of_scales_and_one_of_units_tell_of_each_row(tmp_path: Path) -> None:
