@@ -161,6 +161,7 @@ def varied(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
                 while most and body[most - 1 :] and lines[body[most - 1]] == "g":  # that would head nothing
                     most -= 1
                 rows, lines = _without(rows, lines, set(body[most:]))
+                lines = lines.replace("t", "-")  # whose members may be gone
             if draw.random() < 0.1 and _shows_no_header(rows):
                 rows, lines = _without(rows, lines, {row for row, kind in enumerate(lines) if kind in "mh"})
             elif set(lines) <= set("hgde") and draw.random() < (0.5 if few else 1.0):

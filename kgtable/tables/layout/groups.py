@@ -16,6 +16,8 @@ _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
+SURE = 0.9
+"""A line of one text that is less surely a heading may be a row without values."""
 LEAST_SORTED = 6
 """Rows from which their alphabetical order tells that none of them heads others."""
 DEEPEST = 24
@@ -71,7 +73,8 @@ def find_groups(
     groups = Groups(totals=totals)
     indexes = list(body)
     following = _following(indexes, levels)
-    headings -= _without_values(headings, body, levels, label_column)
+    unsure = {row for row in headings if lines.confidence.get(row, 0) < SURE}
+    headings -= _without_values(headings, unsure, body, levels, label_column)
     stack: list[_Open] = []
     for index in indexes:
         if index not in levels:
@@ -105,17 +108,17 @@ def find_groups(
 
 
 def _without_values(
-    headings: set[int], body: Mapping[int, Row], levels: Mapping[int, float], label_column: int
+    headings: set[int], unsure: set[int], body: Mapping[int, Row], levels: Mapping[int, float], label_column: int
 ) -> set[int]:
     """The headings that are members without a value: all that stand in alphabetical order, and one between members.
 
-    The latter has no colon, and neither a blank row above it nor rows that are set in below it.
+    The latter is unsure, has no colon, and neither a blank row above it nor rows that are set in below it.
     """
     alone = {row for row in headings if filled(body[row]) == [label_column]}
     labels = [label_of(body[row], label_column).casefold() for row in levels]
     if len(labels) > LEAST_SORTED and all(one < other for one, other in pairwise(labels)):
         return alone
-    if len(alone) != 1:
+    if len(alone) != 1 or not alone <= unsure:
         return set()
     [row] = alone
     around = [levels.get(row - 1), levels[row], levels.get(row + 1)]
