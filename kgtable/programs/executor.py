@@ -379,7 +379,12 @@ class Executor:
         sight = Sight()
         ranked = []
         for key in node.keys:
-            column = column_of(self.expression(key.expression, frame, sight), frame.size)
+            inner = Sight()
+            column = column_of(self.expression(key.expression, frame, inner), frame.size)
+            if 2 * sum(value.kind is ValueKind.TEXT for value in column.values) <= len(column.values):
+                self._note_left_out(column, inner)
+            sight.reads += inner.reads
+            sight.traces += inner.traces
             found = ranks(column)
             largest = int(found.max(initial=0)) + 1
             ranked.append(np.where(found < 0, largest, largest - 1 - found if key.descending else found))

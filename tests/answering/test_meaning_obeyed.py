@@ -77,6 +77,15 @@ def test_cells_left_out_of_a_sum_are_named(graphs: dict[str, kgtable.KnowledgeGr
     assert any("Left out" in reason for reason in answer.reasons), answer.reasons
 
 
+def test_a_bound_that_an_extreme_leaves_out_is_named(tmp_path: Path) -> None:
+    text = "Castle,Visitors\nArn,~5000\nBel,12000\nCor,>20000\nDun,9000\n"
+    (tmp_path / "castles.csv").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path, tmp_path / "kg", embedding="none") as graph:
+        answer = graph.ask("Which castle has the most visitors?", model="none")
+        assert "left out: B4 '>20000'" in (answer.calculation or "")
+        assert not answer.is_sure
+
+
 def test_the_biggest_loss_is_the_lowest_result_or_the_highest_loss(tmp_path: Path) -> None:
     tables = {
         "results": "Company,Net income (EUR)\nAlfa,100\nBeta,(50)\nGamma,(200)\nDelta,300\n",
