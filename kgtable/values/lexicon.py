@@ -31,7 +31,7 @@ _LONGEST_TEXT = 200
 _WORD = re.compile(r"[^\W_]+|[%#№‰]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UMLAUT = re.compile(r"(?<![aeq])([aou])e")
-_SIGNS = {"%": "percent", "‰": "percent", "#": "no", "№": "no"}
+_SIGNS = {"%": "percent", "‰": "permille", "#": "no", "№": "no"}
 
 
 class Found(NamedTuple):
