@@ -131,8 +131,7 @@ class _Reader:
             digits = printed.removeprefix("10").lstrip(" ^*").translate(_SUPERSCRIPTS)
             self.scale = (self.scale or 0) + int(digits)
         elif kind == "sign" and printed not in CENTS:
-            names = currency_names()
-            self.unit = names.get(printed.replace(" ", "")) or names.get(printed) or self.unit
+            self.unit = currency_names().get(printed.replace(" ", "")) or self.unit
         elif kind == "percent":
             self.unit = "PERCENT" if printed == "%" else "PERMILLE"
         elif kind in {"word", "sign"}:
@@ -310,15 +309,16 @@ _MONEY_INSIDE = re.compile(
     r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
     re.IGNORECASE,
 )
+_CENTS_PER = re.compile(rf"(?<!\w)(?<!\d )(?<!per )(?:{'|'.join(CENTS)})(?= per\b)", re.IGNORECASE)
 _AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
 _PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d(?:[-–/]\d\d(?:\d\d)?)?$|[A-Z]{1,3} ?\d\d?$")
 _UNIT_OF_ACTION = re.compile(r"(?:[A-Za-z]+ ){0,2}?(\w[a-z]{2,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold)\b")
 """A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
 _AFTER = re.compile(r"(?:,| in| en| -| –| —|:)\s+([^,:()]{1,60})$")
 _INSIDE = re.compile(
-    r"(?<!\d)(?<!per) (?:in )?((?<= in )[a-z]{3,6}|[kKmMgGtT][wW]h?)(?= (?:in|for|during|at|as of|by|per|from|sold) |$)"
+    r"(?:^|(?<!\d)(?<!per) )(?:in )?((?<=in )[a-z]{3,}|(?i:[kmgt]wh?))(?= (?:in|for|during|at|as|by|per|from|sold)\b|$)"
 )
-"""A symbol within a text: "generation in gwh for the year", "net MW in operation"."""
+"""A symbol within a text: "generation in gwh for the year", "GWh sold"."""
 _SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
 """A unit that looks like a mark: "Prominence [m]"."""
 _CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
@@ -368,7 +368,7 @@ def _unit_in(text: str) -> UnitPhrase | None:
         return UnitPhrase(unit)
     after = _AFTER.search(outside.strip())
     if after is None or (after[0][:3] not in (" in", " en") and is_bare_scale(after[1]) and len(after[1]) <= 4):
-        return None
+        return parse_unit_phrase(cents[0]) if (cents := _CENTS_PER.search(outside)) else None
     return parse_unit_phrase(after[1], outside[: after.start()])
 
 
@@ -387,7 +387,8 @@ def is_bare_scale(text: str) -> bool:
     [True, True, True, True, False, False, False, False]
     """
     bare = text.strip().rstrip(".").lower()
-    return bare.isalpha() and not bare.endswith("s") and (bare in SCALE_WORDS or bare in _SCALES_OF_LETTERS)
+    is_unit = find_header_unit(bare) and not needs_support(bare)  # "mm"
+    return not is_unit and bare.isalpha() and bare[-1] != "s" and (bare in SCALE_WORDS or bare in _SCALES_OF_LETTERS)
 
 
 def _trailing_money(text: str) -> UnitPhrase | None:
@@ -395,11 +396,10 @@ def _trailing_money(text: str) -> UnitPhrase | None:
     if match := _TRAILING_SIGN.search(text):
         return parse_unit_phrase(match[0])
     words = text.split()
-    for count in (1, 2):
-        if len(words) > count:
-            phrase = parse_unit_phrase(" ".join(words[-count:]))
-            if phrase is not None and phrase.unit is not None and phrase.is_money and phrase.scale is not None:
-                return phrase
+    for count in range(1, min(3, len(words))):
+        phrase = parse_unit_phrase(" ".join(words[-count:]))
+        if phrase is not None and phrase.unit is not None and phrase.is_money and phrase.scale is not None:
+            return phrase
     inside = _MONEY_INSIDE.search(text) or _LEADING_SIGN.match(text)
     return parse_unit_phrase(inside[0].strip()) if inside else None
 
