@@ -96,7 +96,8 @@ def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
     """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
     if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or _OPENS_UNIT.search(label):
         return False
-    return label.replace(" ", "").isalpha()
+    symbols = [word for word in label.split() if not (word.islower() or word.istitle() or word == label)]
+    return label.replace(" ", "").isalpha() and phrase.unit not in map(find_header_unit, symbols)  # "GWh sold"
 
 
 def names_unit(name: str, source: str) -> bool:
@@ -111,6 +112,16 @@ def names_unit(name: str, source: str) -> bool:
 def is_plain_unit(phrase: UnitPhrase | None) -> bool:
     """Whether a phrase names a unit of measure, and no currency or share."""
     return phrase is not None and phrase.unit not in (None, "PERCENT") and not phrase.is_money
+
+
+def header_paths(table: Table) -> Iterator[tuple[str, ...]]:
+    """The names above each column; above one without a name those at its left that are no more than a scaled unit."""
+    unit: tuple[str, ...] = ()
+    for column in table.columns:
+        if any(column.path) or column.index == table.structure.label_column:
+            phrase = parse_unit_phrase(column.name) if column.index != table.structure.label_column else None
+            unit = column.path if phrase and phrase.unit and phrase.scale is not None else ()
+        yield column.path if any(column.path) else unit
 
 
 def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint, *, among_units: bool) -> Iterator[Clue]:
@@ -372,10 +383,14 @@ def _printed(text: str) -> tuple[str | None, bool, bool | None]:
     return _currency(text), is_krone, is_percent
 
 
+_NAME_BEFORE = re.compile(r"(?:[^\W\d_]{2,12} ){1,2}(?=[$€£¥] ?\d[\d,.]*$)")
+"""What stands before an amount that names its column: "high $ 17.84"."""
+
+
 def _currency(text: str) -> str | None:
     """The currency a short cell prints before or after its figure."""
     start = text.lstrip("(-–—− ")
-    if match := currency_prefix().match(start):
+    if match := currency_prefix().match(_NAME_BEFORE.sub("", start)):
         return currency_names()[match[0]]
     for length in (3, 1):
         if start[-length:] in currency_names() and not start[: -length or None].rstrip()[-1:].isalpha():

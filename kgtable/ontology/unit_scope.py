@@ -17,6 +17,7 @@ from kgtable.ontology.unit_clues import (
     column_prints,
     currency_of_texts,
     find_unit_columns,
+    header_paths,
     is_plain_unit,
     local_currencies,
     read_clue,
@@ -29,13 +30,7 @@ from kgtable.text.words import stem, words
 from kgtable.values.lexicon import ANY, is_called, senses
 from kgtable.values.measures import Measure, find_measure
 from kgtable.values.periods import find_period, is_temporal
-from kgtable.values.unit_phrases import (
-    UnitPhrase,
-    is_bare_scale,
-    parse_unit_phrase,
-    parse_unit_text,
-    without_exception,
-)
+from kgtable.values.unit_phrases import UnitPhrase, is_bare_scale, parse_unit_phrase, parse_unit_text, without_exception
 from kgtable.values.units import PLAIN_SCALES, currency_unit, may_name_unit
 
 _NOTHING: Final = UnitPhrase()
@@ -193,6 +188,8 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
             yield StatedUnit(phrase, source, measure if counts else None)
         elif _PERCENT_TABLE.search(text):
             yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
+        elif phrase := next(filter(None, map(_scale_of_things, _BRACKETED.findall(text))), None):
+            yield StatedUnit(phrase, source, Measure.COUNT)
         else:
             yield from _from_prose((text,), source)
 
@@ -242,11 +239,19 @@ _EXPRESSLY: Final = frozenset({"expressly counted"})
 _SUMMARY: Final = frozenset({"total", "statistic"})
 _SCALED_SUBJECT = re.compile(
     r"\s*(?P<subject>[^\W\d_]{3,})\b[^()\[\].:;]{0,60}"
-    rf"\bin (?:{'|'.join(map(re.escape, PLAIN_SCALES))})[\s.]*",
+    rf"\b(?P<scale>in (?:{'|'.join(map(re.escape, PLAIN_SCALES))}))[\s.]*",
     re.IGNORECASE,
 )
-"""A title that says of what its scale is: "Passengers per weekday in thousands". Money is in one scale throughout."""
+"""A text that says of what its scale is: "Passengers per weekday in thousands". Money is in one scale throughout."""
 _FIGURE = re.compile(r"[-–—(~<>≈+]*\s?\d[\d.,'’ ]*\)?")
+
+
+def _scale_of_things(text: str) -> UnitPhrase | None:
+    """The scale of things that are counted, and no money: "cans and packs in millions"."""
+    said = _SCALED_SUBJECT.fullmatch(without_exception(text))
+    if said is None or senses(text, _BY_KIND, ANY) or parse_unit_phrase(f"{said['subject']} {said['scale']}"):
+        return None
+    return parse_unit_phrase(said["scale"])
 
 
 def _is_by_kind(text: str) -> bool:
@@ -287,10 +292,10 @@ class TableClues:
         units = list(self._unit_texts())
         among_units = any(is_plain_unit(parse_unit_phrase(unit)) for unit in units if unit)
         self.columns = tuple(
-            tuple(clues_of_column(self._named(column.path), unit, printed, among_units=among_units))
-            if column.index != structure.label_column
+            tuple(clues_of_column(self._named(path), unit, printed, among_units=among_units))
+            if index != structure.label_column
             else ()
-            for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
+            for index, (path, unit, printed) in enumerate(zip(header_paths(table), units, self.prints, strict=True))
         )
         self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
         self.temporal = frozenset(column.index for column in table.columns if is_temporal(column.path))
