@@ -220,7 +220,7 @@ class Structure:
     contained: frozenset[int] = frozenset()
     shared: tuple[Area, ...] = ()
     confidence: float = 1.0
-    """How sure the header is and the lines beside it are; 1 where that is above `SURE` or a person decided."""
+    """How sure the header is and the lines beside it are; 1 where that is at least 0.9 or a person decided."""
 
     @property
     def aside(self) -> frozenset[int]:

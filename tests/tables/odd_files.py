@@ -163,23 +163,6 @@ def _headers() -> Iterator[Case]:
 
 def _several_tables() -> Iterator[Case]:
     yield case_of(
-        "tables: no blank row caption",
-        "tables: 2; 1!B7: 55000 CCY_USD; 0!B3: 12000000 CCY_USD M @2022",
-        old_workbook(
-            [
-                ["Sales (USD million)"],
-                ["Region", 2022, 2023],
-                ["North", 12, 13],
-                ["South", 9, 8],
-                ["Staff"],
-                ["Name", "Salary (USD)", "Age"],
-                ["Ada", 55000, 41],
-                ["Bob", 61000, 29],
-            ]
-        ),
-        file="a.xls",
-    )
-    yield case_of(
         "tables: three tables",
         "tables: 3; 2!B10: 5 CCY_EUR",
         "A,kg\nx,1\ny,2\n,\nB,m\nx,3\ny,4\n,\nC,EUR\nx,5\ny,6\n",

@@ -721,11 +721,6 @@ def _nasty() -> Iterator[Case]:
         "a) without pumped storage\n[3] with biogas\n* estimate\n",
     )
     yield case_of(
-        "notes: a letter that no cell has is a label",
-        "members: First | Second | Third; header: 1",
-        "Course,2022,2023\nFirst,12,14\nSecond,8,9\na) written,,\nb) spoken,,\nThird,1,2\n",
-    )
-    yield case_of(
         "notes: raised marks in HTML join no number",
         "B3: 4110 M; C2: 5000 M2 T",
         "<table><tr><th>Peak</th><th>Height (m)</th><th>Area (10<sup>3</sup> m<sup>2</sup>)</th></tr>"

@@ -21,7 +21,7 @@ from kgtable.tables.layout.label_column import (
     with_margin,
     without_margin,
 )
-from kgtable.tables.layout.line_classes import LineReading, read_lines
+from kgtable.tables.layout.line_classes import DOUBTFUL, SURE, LineReading, read_lines
 from kgtable.tables.layout.notes import (
     closing_texts,
     find_marks,
@@ -139,10 +139,6 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
     if decision.title is not None:
         grid = replace(grid, context=replace(grid.context, title=decision.title))
     return _with_notes_beside(grid, decided_structure(grid, decision))
-
-
-SURE, DOUBTFUL = 0.9, 0.7
-"""A table whose header is less sure says so in the graph; a doubtful one is one that a person should look at."""
 
 
 def _confidence(grid: Grid, found: HeaderRows, lines: LineReading) -> float:

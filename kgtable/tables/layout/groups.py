@@ -9,15 +9,13 @@ from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import blank, cell_of, filled, is_named_total, label_of
 from kgtable.tables.layout.header import is_one_text
-from kgtable.tables.layout.line_classes import LineReading
+from kgtable.tables.layout.line_classes import SURE, LineReading
 from kgtable.tables.model import Grid, Row
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
-SURE = 0.9
-"""A line of one text that is less surely a heading may be a row without values."""
 LEAST_SORTED = 6
 """Rows from which their alphabetical order tells that none of them heads others."""
 DEEPEST = 24

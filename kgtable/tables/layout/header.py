@@ -18,7 +18,7 @@ from kgtable.tables.layout.cell_roles import (
     is_period,
     look,
 )
-from kgtable.tables.layout.line_classes import LineReading
+from kgtable.tables.layout.line_classes import SURE, LineReading
 from kgtable.tables.model import Area, Column, Grid, Row
 
 
@@ -51,9 +51,11 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
         header = list(range(first, start))
     elif header:
         corner = max((a.bottom for a in grid.merged if a.top == header[0] and a.left == 0), default=0)
-        if start <= corner < header[0] + DEEPEST_HEADER:
+        if start <= corner < min(header[0] + DEEPEST_HEADER, len(rows)):
             header += [row for row in range(start, corner + 1) if filled(rows[row])]
             start = corner + 1
+    while header and not grid.header_cells and _is_level_above(grid, header[0] - 1, lines):
+        header.insert(0, header[0] - 1)
     while len(header) > 1 and not grid.header_cells and _is_beside(rows, header):
         header.pop(0)
     while header and not grid.header_cells and _is_of_body(grid, header):
@@ -64,8 +66,17 @@ def header_of_lines(grid: Grid, lines: LineReading) -> HeaderRows:
     units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, header[0]))
     if len(units) == len(header):
         units = frozenset()
+    header = [row for row in range(header[0], header[-1] + 1) if row in header or filled(rows[row])] if header else []
     titles = tuple(row for row in range(start) if row not in header)
     return HeaderRows(titles, tuple(header), units, start, stated)
+
+
+def _is_level_above(grid: Grid, row: int, lines: LineReading) -> bool:
+    """Whether a line above the header that is not surely a title has texts of its own over most columns."""
+    if lines.kinds.get(row) != "m" or lines.confidence[row] >= SURE:
+        return False
+    texts = [grid.head[row][column].strip() for column in filled(grid.head[row])]
+    return 2 * len(texts) > grid.width and len(set(texts)) > 2
 
 
 def _is_beside(rows: Sequence[Row], header: Sequence[int]) -> bool:

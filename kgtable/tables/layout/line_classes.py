@@ -20,6 +20,9 @@ from kgtable.tables.model import Grid, Position, Row
 CLASSES: Final = "mhgdtn"
 """Metadata above a table, header, group heading, data, total or another derived row, note."""
 MODEL: Final = Path(__file__).with_name("line_trees.npz")
+SURE: Final = 0.9
+DOUBTFUL: Final = 0.7
+"""Below these, other evidence decides beside the class of a line, and a person should look at it."""
 MOVES_WEIGHT: Final = 0.5
 """Weight of the usual sequence of classes against the trees."""
 

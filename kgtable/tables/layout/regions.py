@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kgtable.tables.layout.cell_roles import Look, blank, filled, look
-from kgtable.tables.layout.line_classes import LineReading, read_lines
+from kgtable.tables.layout.line_classes import DOUBTFUL, LineReading, read_lines
 from kgtable.tables.model import Area, Grid, Notice, Position, Row
 
 MOST_CELLS = 2_000_000
@@ -98,7 +98,8 @@ def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area
         set_off = 0 <= last < row - 1
         wider = len(line) > max(widest, 1) and not any(map(_DIGITS.search, line))
         names = wider or (len(line) >= max(widest, 2) and _heads_numbers(rows, row, last))
-        heads = kind == "h" or (set_off and (names or _comes_again(line, known)))
+        doubtful = lines.confidence[row] < DOUBTFUL and len(line) < widest and any(map(_DIGITS.search, line))
+        heads = (kind == "h" and not doubtful) or (set_off and (names or _comes_again(line, known)))
         if kind == "m" or (heads and line not in data):
             begin = row if begin is None else begin
             fresh += [row] if kind != "m" else []

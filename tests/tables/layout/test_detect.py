@@ -60,7 +60,10 @@ def test_any_grid_has_a_sound_structure(
     table = make_table(Grid("t", source, rows, width, merged=merged, header_cells=header_cells, indents=indents))
     found = table.structure
     assert [column.index for column in found.columns] == list(range(width))
-    assert (*found.titles, *found.header) == tuple(range(found.body_start))
+    assert sorted((*found.titles, *found.header)) == list(range(found.body_start))
+    assert list(found.header) == sorted(found.header)
+    between = [row for row in found.titles if found.header and row > found.header[0]]
+    assert not any(map(str.strip, (cell for row in between for cell in rows[row])))
     assert found.unit_rows <= set(found.header)
     assert 0 <= found.label_column < max(width, 1)
     body = set(range(found.body_start, len(rows)))

@@ -124,13 +124,6 @@ def test_a_centred_heading_in_a_column_of_numbers() -> None:
     assert parents(found) == {2: 1, 3: 1, 5: 4, 6: 4}
 
 
-def test_units_within_the_body_head_what_is_in_them() -> None:
-    found = structure(
-        "Drink|2004|2015\nShare of people||\n|%|\nWater|73.1|88.1\nMilk|60.8|52.9\nQuantity||\n|grams|\nWater|411|508"
-    )
-    assert parents(found) == {2: 1, 3: 2, 4: 2, 6: 5, 7: 6}
-
-
 def test_a_row_without_values_in_alphabetical_order_heads_nothing() -> None:
     names = ["Sark", "Sicily", "Skye", "Sudan", "Sweden", "Tahiti", "Timor", "Tonga", "Ukraine"]
     lines = [f"{name}|{number}|5" if name != "Sudan" else "Sudan||" for number, name in enumerate(names)]
