@@ -51,7 +51,7 @@ def leave_out(evidence: str) -> None:
         meaning.senses = lambda text, among, language="en": ()  # type: ignore[assignment]
         meaning.is_called = meaning.is_made_of = lambda *_: False  # type: ignore[assignment]
     elif evidence == "arithmetic":
-        meaning.find_sums = lambda rows, amounts, called, whole, hinted: Sums(dict.fromkeys(called, ()))  # type: ignore[assignment]
+        meaning.find_sums = lambda rows, amounts, called, *_: Sums(dict.fromkeys(called, ()))  # type: ignore[assignment]
         meaning._Columns._by_arithmetic = lambda self, measured, kinds: {}  # type: ignore[method-assign]
     else:
         sys.exit("There is evidence of words and of arithmetic.")

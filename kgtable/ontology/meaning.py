@@ -615,8 +615,9 @@ class _Columns:
                 return Meaning(
                     Role.ORDINAL if integers[0] <= 1 else Role.IDENTIFIER, evidence=("values",), confidence=0.8
                 )
-        if whole and measured is None and not counted and self._named_role(name) is Role.CATEGORY:
-            return Meaning(Role.IDENTIFIER, evidence=("words",), confidence=0.7)  # the keys of another table
+        several = words[-1:] and words[-1][-1] == "s" and self._named_role(words[-1][:-1]) is Role.CATEGORY
+        if whole and measured is None and not (counted or several) and self._named_role(name) is Role.CATEGORY:
+            return Meaning(Role.IDENTIFIER, evidence=("words",), confidence=0.7)  # keys; "Units" are counted
         if "Identifier" in ends and measured is None and not counted and len(set(texts)) == len(texts) >= 4:
             return Meaning(Role.IDENTIFIER, evidence=("values", "words"), confidence=0.8)  # versions such as 1.10
         return Meaning(Role.MEASURE, evidence=("values",), confidence=0.9 if len(numbers) else 0.6)

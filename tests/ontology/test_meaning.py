@@ -33,6 +33,8 @@ def said(table: Table, column: int) -> str:
         ("Founded", "1901 1950 1988 2001", "Time"),
         ("Visitors", "120 340 95 410", "Measure Count"),
         ("Anzahl", "120 340 95 410", "Measure Count"),
+        ("Units", "95 50 36 95", "Measure Count"),
+        ("Unit", "95 50 36 95", "Identifier"),
         ("Revenue (EUR)", "120 340 95 410", "Measure Amount"),
         ("Balance (EUR)", "120 340 95 410", "Measure Level"),
         ("Kontostand (EUR)", "120 340 95 410", "Measure Level"),
