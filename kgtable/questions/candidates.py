@@ -19,6 +19,8 @@ from kgtable.text.words import stem as stemmed
 _PER = stemmed("per")
 
 DETERMINERS = frozenset({"the", "their", "its", "his", "her", "each"})
+_BESIDE = DETERMINERS | {"and", "a", "an", "also", "corresponding", "respective", "own", "all"}
+"""Words that may stand between columns that are listed."""
 
 _OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "group_extreme", "having"))
 """Operators for which it matters that a row has one in the other table, though no other column of that is read."""
@@ -214,10 +216,40 @@ class CandidateFeatures:
         rest, covered = self._of_rest(covered)
         features.update(rest)
         features["rare:covered"] = source.rarity.share(covered)
+        if op.endswith("/columns"):
+            shown = dict.fromkeys([*([] if target is None else [target]), *others])
+            features["shown:side by side"] = float(len(self._side_by_side(list(shown))) == 1)
         if source.join is not None:
             features["join"] = 1.0
             features.update(source.join.features)
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
+
+    def _side_by_side(self, views: Sequence[ColumnView]) -> list[list[ColumnView]]:
+        """The columns in the order in which the question names them, each list of those that stand side by side in it.
+
+        Columns that are named by a part of what names another one are left out.
+        """
+        masks = [(self.source.link(view).mask, view) for view in views]
+        runs = [(mask & ~(mask + (mask & -mask)), view) for mask, view in masks if mask]
+        apart = [(run, view) for run, view in runs if not any(run & other == run != other for other, _ in runs)]
+        found: list[list[ColumnView]] = []
+        end = 0
+        for run, view in sorted(apart, key=lambda entry: (entry[0] & -entry[0], entry[1].place)):
+            if found and self._joins(end, (run & -run).bit_length() - 1):
+                found[-1].append(view)
+            else:
+                found.append([view])
+            end = run.bit_length()
+        return found
+
+    def _joins(self, end: int, start: int) -> bool:
+        """Whether only "and", a comma and words such as "their" stand between two places of the question."""
+        tokens = self.question.tokens
+        if start < end:
+            return False
+        between = [token.word for token in tokens[end:start]]
+        comma = "," in self.question.text[tokens[end - 1].end : tokens[start].start]
+        return (comma or "and" in between) and all(word in _BESIDE for word in between)
 
     def _of_target(self, op: str, target: ColumnView, conditions: ConditionSet) -> dict[str, float]:
         """Features of the column that is shown or counted."""

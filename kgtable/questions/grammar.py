@@ -156,7 +156,9 @@ class Grammar(CandidateFeatures):
         """
         shown = self._shown(views, conditions.mask)
         asked = [view for view in shown if view.place not in conditions.columns]
-        return [each for each in ([shown] if asked == shown else [shown, asked]) if len(each) >= 2]
+        longest = max(self._side_by_side(shown), key=len, default=[])
+        found = [each for each in ([shown] if asked == shown else [shown, asked]) if len(each) >= 2]
+        return [*found, longest] if len(longest) >= 2 and longest not in found else found
 
     def _is_asked_for(self, view: ColumnView) -> bool:
         """Whether a related word names a column in the part of the question that says what is asked for."""

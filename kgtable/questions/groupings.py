@@ -271,14 +271,23 @@ class Groupings(Grammar):
                 said |= source.links[source.part_of(view.place)].titled & ~exact
             unique = view.filled > 1 and view.distinct == view.filled and not self._repeats(view)
             named = said & (here if unique else at)
-            numbered = view.measure and not (link.exact and named & here and 2 * view.distinct <= view.filled)
+            graded = link.exact and named & here and 2 * view.distinct <= view.filled
+            numbered = view.measure and (self.question.limit[0] > 1 or not graded)  # "top 3 by points" are in order
             if numbered or not named or (link.mask & here and view.place in source.overshadowed):
                 continue  # but "pupils per grade" are of grades, which are numbers
             run = here | named
             while (wider := said & (run | run << 1) | run) != run:
                 run = wider
+            if self._names_value(view, run):
+                continue  # "paid by the customer Acme"
             score = link.score if link.mask & at else 0.5
             yield GroupKey(view, None, marker | run, score + 0.2 * bool(named & here), word)
+
+    def _names_value(self, view: ColumnView, run: int) -> bool:
+        """Whether a value of a column stands right behind its name."""
+        behind = (run << 1) & ~run
+        values = (c for c in self.source.conditions if c.column == view.place and c.kind in ("exact", "several"))
+        return any(c.mask & behind for c in values)
 
     def _dates_at(self, mask: int, span: Function, word: str) -> Iterator[GroupKey]:
         """The columns of dates whose periods may be meant, the one that the question names best first."""

@@ -71,7 +71,8 @@ def find_groups(
     groups = Groups(totals=totals)
     indexes = list(body)
     following = _following(indexes, levels)
-    unsure = {row for row in headings if lines.confidence.get(row, 0) < SURE}
+    unsure = {row for row, sure in lines.confidence.items() if sure < SURE and row in body}
+    headings |= _longer_labels({row for row in unsure if filled(body[row]) == [label_column]}, body, label_column)
     headings -= _without_values(headings, unsure, body, levels, label_column)
     stack: list[_Open] = []
     for index in indexes:
@@ -105,12 +106,20 @@ def find_groups(
     return groups
 
 
+def _longer_labels(rows: set[int], body: Mapping[int, Row], label_column: int) -> set[int]:
+    """Those of some rows whose labels have more words than that of any row with values."""
+    others = (label_of(cells, label_column) for cells in body.values() if len(filled(cells)) > 1)
+    longest = max((len(label.split()) for label in others), default=0) if rows else 0
+    return {row for row in rows if len(label_of(body[row], label_column).split()) > longest}
+
+
 def _without_values(
     headings: set[int], unsure: set[int], body: Mapping[int, Row], levels: Mapping[int, float], label_column: int
 ) -> set[int]:
     """The headings that are members without a value: all that stand in alphabetical order, and one between members.
 
-    The latter is unsure, has no colon, and neither a blank row above it nor rows that are set in below it.
+    The latter is unsure, has no colon, no more words than the others, and neither a blank row above it nor rows that
+    are set in below it.
     """
     alone = {row for row in headings if filled(body[row]) == [label_column]}
     labels = [label_of(body[row], label_column).casefold() for row in levels]
@@ -121,7 +130,7 @@ def _without_values(
     [row] = alone
     around = [levels.get(row - 1), levels[row], levels.get(row + 1)]
     told = label_of(body[row], label_column).endswith(":") or len(set(around)) > 1 or {row - 1, row + 1} & headings
-    return set() if told else alone
+    return set() if told or _longer_labels(alone, body, label_column) else alone
 
 
 def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:
