@@ -115,7 +115,7 @@ def is_plain_unit(phrase: UnitPhrase | None) -> bool:
 
 
 def header_paths(table: Table) -> Iterator[tuple[str, ...]]:
-    """The names above each column; above one without a name those at its left that are no more than a scaled unit."""
+    """The names above each column. A column without a name takes those at its left if they are only a scaled unit."""
     unit: tuple[str, ...] = ()
     for column in table.columns:
         if any(column.path) or column.index == table.structure.label_column:
@@ -327,7 +327,7 @@ class ColumnPrint:
     """The one currency that cells of a column print, and whether its first number is a percentage.
 
     `krone` says that they print ``kr``, which is the currency of several countries.
-    `leads_with_percent` holds only where no cell prints a currency and several cells have no sign at all.
+    `leads_with_percent` holds only if cells print no currency and several of them print no sign either.
     """
 
     currency: str | None = None

@@ -256,7 +256,7 @@ class Fillings(Groupings):
             filled = partial(self.filled, conditions=conditions, how=how, measure=measure, target=key.view, by=(by,))
             for down, token, _, _ in self._directions()[:2]:
                 if how is How.COUNT and any(self._stands_before(token, view) for view in self.measures):
-                    continue  # "the most downtime" is no number of rows
+                    continue  # "the most downtime" is not a number of rows
                 best, said = FieldOrder(VALUE, down), mask | token
                 yield filled(f"group_extreme/{how}", shown=(by,), order=best, first=1, ties=True, mask=said)
                 if how is How.COUNT:

@@ -118,8 +118,8 @@ def _without_values(
 ) -> set[int]:
     """The headings that are members without a value: all that stand in alphabetical order, and one between members.
 
-    The latter is unsure, has no colon, no more words than the others, and neither a blank row above it nor rows that
-    are set in below it.
+    That one is not surely a heading: it ends without a colon, is as short as the labels of members, and stands neither
+    below a blank row nor above rows that are set in.
     """
     alone = {row for row in headings if filled(body[row]) == [label_column]}
     labels = [label_of(body[row], label_column).casefold() for row in levels]
