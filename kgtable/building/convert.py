@@ -445,7 +445,7 @@ class TableConversion:
         `contents` is where the content for an index goes, if it is wanted.
         """
         mapping = settings.mapping
-        table = make_table(grid, mapping.layout(grid.id) if mapping is not None else None)
+        table = make_table(grid, mapping.layout(grid.id, grid.source.sha256) if mapping is not None else None)
         self._grid = table.grid
         self._scan = scan
         self._share = share

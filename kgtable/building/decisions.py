@@ -66,7 +66,7 @@ def preview_file(file: TableFile, mapping: UserMapping, only: str | None = None)
 
 
 def _table(grid: Grid, mapping: UserMapping) -> dict[str, Any]:
-    annotated = annotate(make_table(grid, mapping.layout(grid.id)), mapping)
+    annotated = annotate(make_table(grid, mapping.layout(grid.id, grid.source.sha256)), mapping)
     table = annotated.table
     structure = table.structure
     rows = dropwhile(_is_blank, enumerate(table.grid.head))

@@ -150,11 +150,15 @@ class UserMapping:
             found.update(self.tables[pattern])
         return found
 
-    def layout(self, table_id: str) -> LayoutDecision | None:
-        """What is decided about the rows, columns and title of a table."""
+    def layout(self, table_id: str, sha256: str = "") -> LayoutDecision | None:
+        """What is decided about the rows, columns and title of a table, or else proposed about its header if its file
+        has this hash."""
         decided = self.about_table(table_id)
         if not {"header rows", "label column", "skip rows", "note rows", "title"} & decided.keys():
-            return None
+            said = self.proposed.get(table_id)
+            if said is None or not said.header or said.sha256 != sha256:
+                return None
+            return LayoutDecision(row_indexes(said.header), confidence=said.header_confidence)
         pattern = max(
             (p for p in self.tables if p == table_id or fnmatchcase(table_id, p)),
             key=lambda p: (p == table_id, len(p)),
@@ -214,7 +218,7 @@ class UserMapping:
             if d
         ]
         proposed = self.proposed.get(table_id)
-        said = proposed.to_json() if proposed is not None and (proposed.columns or proposed.title) else None
+        said = proposed.to_json() if proposed is not None and not proposed.is_empty else None
         parts = [told, sorted(self.about_table(table_id).items()), said]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if any(parts) else ""
 

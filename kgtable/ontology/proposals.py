@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kgtable.errors import LLMError, MappingError
 from kgtable.llm.protocol import Usage
-from kgtable.ontology.mapping_rows import INFERRED, PARSERS
+from kgtable.ontology.mapping_rows import INFERRED, PARSERS, TABLE_PARSERS
 from kgtable.storage import whole_file
 
 FILE: Final = "ontology.model.json"
@@ -30,20 +30,29 @@ class ColumnProposal:
 
 @dataclass(frozen=True, slots=True)
 class TableProposal:
-    """What is proposed about a table: by column index, and its title.
+    """What is proposed about a table: by column index, its title, and its header rows as the mapping writes them.
 
-    `sha256` is that of the table's file, `asked` a hash of what the model was shown.
+    `sha256` is that of the table's file, `asked` a hash of what the model was shown. `header` is empty where nothing
+    is proposed; `header_confidence` says how sure the model is of it.
     """
 
     sha256: str
     asked: str
     columns: Mapping[int, ColumnProposal] = field(default_factory=dict)
     title: str = ""
+    header: str = ""
+    header_confidence: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is proposed."""
+        return not (self.columns or self.title or self.header)
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON values."""
         columns = [[at, one.header, dict(one.values), one.confidence] for at, one in sorted(self.columns.items())]
-        return {"sha256": self.sha256, "asked": self.asked, "title": self.title, "columns": columns}
+        said = {"sha256": self.sha256, "asked": self.asked, "title": self.title, "columns": columns}
+        return {**said, "header": [self.header, self.header_confidence]} if self.header else said
 
 
 def load_proposals(directory: Path) -> dict[str, TableProposal]:
@@ -60,11 +69,16 @@ def load_proposals(directory: Path) -> dict[str, TableProposal]:
                 {int(at): ColumnProposal(str(header), _checked(values), float(sure))
                  for at, header, values, sure in said["columns"]},
                 str(said["title"]),
+                *_checked_header(*said.get("header", ("", 0.0))),
             )
             for table, said in tables.items()
         }  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MappingError(f"{path} cannot be used: {error!r}.", hint="Delete it, and ask the model again.") from error
+
+
+def _checked_header(rows: str, confidence: float) -> tuple[str, float]:
+    return TABLE_PARSERS["header rows"](rows, FILE) if rows else "", float(confidence)
 
 
 def _checked(values: Mapping[str, str]) -> dict[str, str]:
@@ -86,7 +100,7 @@ class AnnotationReport:
         tables: how many tables something is undecided about that the model was not asked about before.
         calls: how many requests these take, or took.
         prompt_tokens: how many tokens the requests have, estimated before they are sent.
-        proposals: how many columns and titles the model proposed something for.
+        proposals: how many columns, titles and headers the model proposed something for.
         usage: requests, tokens and dollars as the model told them.
         failure: the error with which the model failed, after which nothing more was asked.
         messages: what went wrong otherwise.

@@ -234,7 +234,8 @@ class LayoutDecision:
 
     `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
     name, `aside` the rows that are no data, `title` the table's title. `place` says where the decision
-    stands, for messages; `notes` are those of `aside` that are decided as notes.
+    stands, for messages; `notes` are those of `aside` that are decided as notes. `confidence` is below 1 where a model
+    proposed the header.
     """
 
     header: tuple[int, ...] | None = None
@@ -243,6 +244,7 @@ class LayoutDecision:
     title: str | None = None
     place: str = "the mapping"
     notes: tuple[int, ...] = ()
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True)

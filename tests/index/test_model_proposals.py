@@ -131,7 +131,7 @@ def test_only_what_changed_is_asked_and_equal_headers_share_a_request(tmp_path: 
         assert graph.built.annotation is not None
         assert (graph.built.annotation.calls, str(graph.built.annotation)) == (0, "nothing new to ask")
     assert kgtable.annotate(kg, model=model).calls == 0
-    write(tables, staff=STAFF.replace("York", "Leeds"), lakes="Lake,Country\nGarda,Italy\nBaikal,Russia\n")
+    write(tables, staff=STAFF.replace("York", "Leeds"), lakes="Lake,Paid ($)\nGarda,10\nBaikal,20\n")
     with build(tables, kg) as graph:
         zug = next(fact for fact in graph.catalogue.facts() if (fact.table, fact.index) == ("staff", 1))
         assert dict(zug.units) == {"UNITLESS": 3}, "a proposal holds as long as the file is the same"
@@ -211,3 +211,41 @@ def test_damaged_proposals_are_told(tmp_path: Path) -> None:
     (kg / FILE).write_text("[]")
     with pytest.raises(MappingError, match="Delete it"):
         build(tables, kg)
+
+
+UNSURE = "Item,2022 budget,2022 actual,2023 budget\nRoads,10,12,14\nSchools,20,19,25\n"
+"""A table of which a header is found with less than certainty."""
+
+
+def header_reply(rows: list[int], confidence: float = 0.95) -> dict[str, Any]:
+    return {"columns": [], "title": "Budget", "header_rows": rows, "header_confidence": confidence}
+
+
+def test_a_model_is_asked_about_a_header_that_is_unsure(tmp_path: Path) -> None:
+    tables, kg = write(tmp_path / "in", spending=UNSURE), tmp_path / "kg"
+    shown: list[Request] = []
+
+    def reply(request: Request) -> dict[str, Any]:
+        shown.append(request)
+        is_asked = "header_rows" in request.messages[1]["content"]
+        return header_reply([1, 2]) if is_asked else {"columns": [], "title": ""}
+
+    with build(tables, kg, ScriptedLLM(reply)) as graph:
+        structure = graph.tables["spending"].table.structure
+        assert (structure.header, structure.confidence) == ((0, 1), 0.95)
+        assert graph.tables["spending"].table.columns[1].path == ("2022 budget", "10")
+    assert "2: Roads | 10 | 12 | 14" in shown[0].messages[1]["content"]
+    kgtable.annotate(kg, model=ScriptedLLM(reply))
+    assert ["header_rows" in request.messages[1]["content"] for request in shown][1:] in ([], [False])
+    kgtable.decide(kg, "spending", {"header rows": "1"})
+    with kgtable.open(kg) as graph:
+        assert graph.tables["spending"].table.structure.header == (0,)
+
+
+@pytest.mark.parametrize("rows", [[0], [3], [1, 900], [-1]])
+def test_a_header_that_leaves_no_row_or_is_not_shown_is_not_taken(tmp_path: Path, rows: list[int]) -> None:
+    tables, kg = write(tmp_path / "in", spending=UNSURE), tmp_path / "kg"
+    with build(tables, kg, ScriptedLLM(lambda _: header_reply(rows))) as graph:
+        structure = graph.tables["spending"].table.structure
+        assert structure.header == (0,)
+        assert structure.confidence < 0.9

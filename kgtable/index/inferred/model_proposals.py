@@ -1,4 +1,4 @@
-"""Ask a model what is undecided about tables: names, roles, kinds of measures, units and scales, titles.
+"""Ask a model what is undecided about tables: header rows, names, roles, kinds of measures, units and scales, titles.
 
 One request shows a table's header and first rows; tables with the same headers share it. What was proposed is kept in
 the graph directory (`kgtable.ontology.proposals`), and nothing is asked again until what is shown of a table changes.
@@ -16,10 +16,12 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+import pyoxigraph as ox
+
 from kgtable.building.catalogue import Catalogue, TableRecord
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import LLMError, LLMReplyError, MappingError
-from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
@@ -31,13 +33,16 @@ from kgtable.ontology.meaning import SURE
 from kgtable.ontology.naming import predicate_name
 from kgtable.ontology.proposals import AnnotationReport, ColumnProposal, TableProposal, load_proposals, save_proposals
 from kgtable.ontology.quantities import UNKNOWN
-from kgtable.resources import PACKAGE
+from kgtable.resources import PACKAGE, read_shipped
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.passages import count_tokens
 from kgtable.values.text import single_line
 
 ROWS: Final = 5
 """Rows of a table that are shown."""
+
+LINES: Final = 12
+"""First rows of a sheet that are shown where its header is unsure."""
 
 LONGEST_CELL: Final = 80
 LONGEST_NAME: Final = 80
@@ -61,26 +66,35 @@ _COLUMN: dict[str, Any] = {
     "required": ["column", *_TEXTS, "confidence"],
     "additionalProperties": False,
 }
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"columns": {"type": "array", "items": _COLUMN}, "title": {"type": "string"}},
-    "required": ["columns", "title"],
-    "additionalProperties": False,
+_FIELDS: dict[str, Any] = {"columns": {"type": "array", "items": _COLUMN}, "title": {"type": "string"}}
+_HEADER_FIELDS: dict[str, Any] = {
+    "header_rows": {"type": "array", "items": {"type": "integer"}},
+    "header_confidence": {"type": "number"},
 }
 
 
 @dataclass(frozen=True)
 class SampledTable:
-    """A table with its title, headers and first rows, and what is undecided about it, by column."""
+    """A table with its title, headers and first rows, and what is undecided about it, by column.
+
+    `lines` are the first rows of its sheet by row number, where its header is unsure.
+    """
 
     record: TableRecord
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     undecided: Mapping[int, tuple[str, ...]]
+    lines: Mapping[int, tuple[str, ...]]
 
     @classmethod
-    def of(cls, record: TableRecord, content: TableContent, undecided: Mapping[int, tuple[str, ...]]) -> SampledTable:
+    def of(
+        cls,
+        record: TableRecord,
+        content: TableContent,
+        undecided: Mapping[int, tuple[str, ...]],
+        lines: Mapping[int, tuple[str, ...]],
+    ) -> SampledTable:
         """The first rows and columns of a table's content; nothing is undecided about columns that are empty there."""
         width = min(len(content.columns), MOST_COLUMNS)
         rows = []
@@ -90,7 +104,7 @@ class SampledTable:
         title = single_line(". ".join(filter(None, (content.title, *content.heading, content.caption))))
         headers = tuple(single_line(name)[:LONGEST_CELL] for name, _ in content.columns[:width])
         filled = {at: parts for at, parts in undecided.items() if at < width and any(row[at] for row in rows)}
-        return cls(record, title[: 4 * LONGEST_CELL], headers, tuple(rows), filled)
+        return cls(record, title[: 4 * LONGEST_CELL], headers, tuple(rows), filled, lines)
 
     @property
     def is_untitled(self) -> bool:
@@ -99,7 +113,7 @@ class SampledTable:
 
     def digest(self, model: str) -> str:
         """A hash of the model and of what it is shown."""
-        shown = json.dumps([model, self.title, self.headers, self.rows])
+        shown = json.dumps([model, self.title, self.headers, self.rows, *self.lines.items()])
         return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -123,6 +137,20 @@ def _undecided(record: TableRecord, before: TableProposal | None) -> dict[int, t
     return found
 
 
+def _unsure_headers(store: TripleStore) -> frozenset[str]:
+    """The ids of the tables of which the header is less than sure."""
+    found = store.query(read_shipped("queries/unsure-headers.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    return frozenset(row["id"].value for row in found)
+
+
+def _first_lines(reader: TableReader, id: str) -> dict[int, tuple[str, ...]]:
+    """The first rows of a sheet that are not blank, by row number as a spreadsheet counts them."""
+    rows = sorted(reader.rows(id, range(4 * LINES)).items())
+    shown = ((at + 1, [single_line(text)[:LONGEST_CELL] for text in row.cells[:MOST_COLUMNS]]) for at, row in rows)
+    return dict(islice(((at, tuple(cells)) for at, cells in shown if any(cells)), LINES))
+
+
 def _request(tables: Sequence[SampledTable]) -> Request:
     """The request about tables with the same headers, of which the first is shown."""
     sample, wanted = tables[0], []
@@ -130,16 +158,29 @@ def _request(tables: Sequence[SampledTable]) -> Request:
         parts = dict.fromkeys(part for table in tables for part in table.undecided.get(at, ()))
         wanted += [f"  column {at + 1}: {', '.join(parts)}"] if parts else []
     wanted += ["  title"] * any(table.is_untitled for table in tables)
+    wanted += ["  header_rows"] * bool(sample.lines)
     headers = (
         f"[column {at + 1}]" if is_missing_header(name) else f"{at + 1}: {name}"
         for at, name in enumerate(sample.headers)
     )
-    data = "\n".join(" | ".join(line) for line in (headers, *sample.rows)).replace("<<<", "<<").replace(">>>", ">>")
-    title = (sample.title or telling_words(sample.record.id) or "none").replace("<<<", "<<").replace(">>>", ">>")
-    said = "\n".join(("To decide:", *wanted, f"Title: <<<{title}>>>", "Columns:", "<<<", data, ">>>"))
-    system = (PACKAGE / "index" / "inferred" / "prompts" / "describe_table.txt").read_text(encoding="utf-8")
-    messages = (Message(role="system", content=system), Message(role="user", content=said))
-    return Request(messages, schema=_SCHEMA, stage="annotate", max_tokens=min(300 + 60 * len(wanted), 4_000))
+    title = _quoted(sample.title or telling_words(sample.record.id) or "none")
+    said = ["To decide:", *wanted, f"Title: <<<{title}>>>", "Columns:"]
+    said += ["<<<", _quoted("\n".join(" | ".join(line) for line in (headers, *sample.rows))), ">>>"]
+    if sample.lines:
+        lines = (f"{number}: {' | '.join(cells)}" for number, cells in sample.lines.items())
+        said += ["First rows of the sheet:", "<<<", _quoted("\n".join(lines)), ">>>"]
+    prompts = ("describe_table.txt", *(["find_header.txt"] if sample.lines else []))
+    folder = PACKAGE / "index" / "inferred" / "prompts"
+    system = "".join((folder / name).read_text(encoding="utf-8") for name in prompts)
+    messages = (Message(role="system", content=system), Message(role="user", content="\n".join(said)))
+    fields = _FIELDS | _HEADER_FIELDS if sample.lines else _FIELDS
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return Request(messages, schema=schema, stage="annotate", max_tokens=min(300 + 60 * len(wanted), 4_000))
+
+
+def _quoted(data: str) -> str:
+    """Text that cannot end the quotation it stands in."""
+    return data.replace("<<<", "<<").replace(">>>", ">>")
 
 
 def _proposal(table: SampledTable, asked: str, reply: Mapping[str, Any]) -> TableProposal:
@@ -167,7 +208,15 @@ def _proposal(table: SampledTable, asked: str, reply: Mapping[str, Any]) -> Tabl
         if values:
             columns[at] = ColumnProposal(names[at], values, round(min(sure, 0.99), 2))
     title = single_line(str(reply.get("title", "")))[:LONGEST_NAME].strip() if table.is_untitled else ""
-    return TableProposal(table.record.sha256, asked, columns, title)
+    return TableProposal(table.record.sha256, asked, columns, title, *_header(table, reply))
+
+
+def _header(table: SampledTable, reply: Mapping[str, Any]) -> tuple[str, float]:
+    """The header rows that a reply names, and its confidence; a row of data has to be left among those shown."""
+    rows, sure = set(reply.get("header_rows", ())), reply.get("header_confidence", 0.0)
+    if not table.lines or not SURE_FROM <= sure <= 1 or not rows <= table.lines.keys() - {max(table.lines)}:
+        return "", 0.0
+    return "; ".join(map(str, sorted(rows))) or "none", round(min(sure, 0.99), 2)
 
 
 def _parsed(said: Mapping[str, str]) -> dict[str, str]:
@@ -215,7 +264,9 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
         current = directory.current()
         spaces = Namespaces(current.base)
         store = EmbeddedStore(current.store_path, spaces.prefixes)
-        read = indexed_contents(GraphIndex(current.index_path), TableReader(store, spaces), store)
+        reader = TableReader(store, spaces)
+        read = indexed_contents(GraphIndex(current.index_path), reader, store)
+        unsure = _unsure_headers(store)
         known = load_proposals(directory.path)
         shown = {said.asked: said for said in known.values()}
         kept: dict[str, TableProposal] = {}
@@ -225,14 +276,16 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
             if before is not None and before.sha256 == record.sha256:
                 kept[record.id] = before
             undecided = _undecided(record, kept.get(record.id))
-            if not undecided and not is_missing_title(record.title, record.id):
+            asks_lines = record.id in unsure and not (before and before.sha256 == record.sha256 and before.header)
+            if not undecided and not asks_lines and not is_missing_title(record.title, record.id):
                 continue
-            table = SampledTable.of(record, read(record.id), undecided)
+            lines = _first_lines(reader, record.id) if asks_lines else {}
+            table = SampledTable.of(record, read(record.id), undecided, lines)
             asked = table.digest(model)
             if asked in shown:
                 kept[record.id] = replace(shown[asked], sha256=record.sha256)
-            elif table.undecided or table.is_untitled:
-                alone = (record.id,) if any(map(is_missing_header, table.headers)) else ()
+            elif table.undecided or table.is_untitled or lines:
+                alone = (record.id,) if lines or any(map(is_missing_header, table.headers)) else ()
                 groups.setdefault((*alone, *table.headers), []).append((table, asked))
         chosen = list(groups.values())[:MOST_CALLS]
         requests = [_request([table for table, _ in group]) for group in chosen]
@@ -247,8 +300,11 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
                 failures.append(reply)
                 continue
             for table, asked in group:
-                made = kept[table.record.id] = _proposal(table, asked, reply.data or {})
-                proposals += len(made.columns) + bool(made.title)
+                made, held = _proposal(table, asked, reply.data or {}), kept.get(table.record.id)
+                proposals += len(made.columns) + bool(made.title) + bool(made.header)
+                if held is not None and held.header and not table.lines:
+                    made = replace(made, header=held.header, header_confidence=held.header_confidence)
+                kept[table.record.id] = made
         if kept != known:
             save_proposals(directory.path, kept)
         failure = next(filter(_is_failure, failures), None)

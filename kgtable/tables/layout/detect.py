@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -124,11 +125,14 @@ def _with_members(parts: frozenset[int], groups: Groups) -> frozenset[int]:
 
 
 def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
-    """The grid with its structure, as found or as a user decided it.
+    """The grid with its structure, as found, as a user decided it, or with the header that a model proposed.
 
     Raises `MappingError` for a decision about rows or columns that the table does not have.
     """
-    if decision is None:
+    if decision is not None and decision.confidence < 1:
+        with suppress(MappingError):  # rows of another division of the sheet
+            return _with_notes_beside(grid, decided_structure(grid, decision))
+    if decision is None or decision.confidence < 1:
         structure = detect_structure(grid)
         if structure.confidence < DOUBTFUL:
             fault = f"the header may be wrong: its rows were judged with a confidence of {structure.confidence:.2f}"
@@ -186,7 +190,7 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
     titles = structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
     units = frozenset(row for row in header if len(header) > 1 and is_unit_row(grid.head[row]))
     found = HeaderRows(titles, header, units, start)
-    sure = structure.confidence if decision.header is None else 1.0
+    sure = structure.confidence if decision.header is None else decision.confidence
     structure = replace(_with_columns(grid, found), confidence=sure)
     if decision.label_column is not None:
         label = _decided_column(grid, structure, decision)
