@@ -1,9 +1,10 @@
 """Compare the meaning that conversion decides with tables that readers annotated, by corpus.
 
-python scripts/eval_meaning.py GOLD.jsonl DATA_FOLDER [--misses] [--without words|arithmetic]
+python scripts/eval_meaning.py GOLD.jsonl DATA_FOLDER [--misses] [--without words|arithmetic] [--proposals GRAPH]
 
 Each line of the gold: {"table": "corpus/file.csv", "columns": [{"column", "role", "kind", "unit", "scale"}], "rows":
 [{"row", "class", "members", "kind", "unit", "scale"}]}; "also_…" names a second reading that counts as right.
+`--proposals` reads the tables under what a model proposed for a graph of the same files.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 
 from kgtable.ontology import meaning
 from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.mapping import UserMapping
+from kgtable.ontology.proposals import load_proposals
 from kgtable.tables.column_profile import type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.layout.row_sums import Sums
@@ -26,15 +29,17 @@ from kgtable.values.units import find_unit
 CLASSES = ("totals", "of_which", "statistics", "changes")
 
 
-def main(gold: Path, data: Path, *, misses: bool) -> None:
+def main(gold: Path, data: Path, *, misses: bool, graph: Path | None = None) -> None:
+    mapping = UserMapping(proposed=load_proposals(graph)) if graph else UserMapping()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for line in gold.read_text().splitlines():
         wanted = json.loads(line)
         corpus = wanted["table"].split("/")[0]
         folder = "files" if corpus == "public" else "tables"
         path = data / corpus / folder / wanted["table"].split("/")[1]
-        tables = [make_table(grid) for grid in read_folder(path) if isinstance(grid, Grid)]
-        annotated = annotate(max(tables, key=lambda table: len(table.grid.head)))
+        grids = [grid for grid in read_folder(path) if isinstance(grid, Grid)]
+        grid = max(grids, key=lambda grid: len(grid.head))
+        annotated = annotate(make_table(grid, mapping.layout(grid.id, grid.source.sha256)), mapping)
         for miss in compare(wanted, annotated, counts[corpus]):
             if misses:
                 print(wanted["table"], miss)
@@ -181,4 +186,5 @@ def names_of(unit: str) -> set[str]:
 if __name__ == "__main__":
     if "--without" in sys.argv:
         leave_out(sys.argv[sys.argv.index("--without") + 1])
-    main(Path(sys.argv[1]), Path(sys.argv[2]), misses="--misses" in sys.argv)
+    named = Path(sys.argv[sys.argv.index("--proposals") + 1]) if "--proposals" in sys.argv else None
+    main(Path(sys.argv[1]), Path(sys.argv[2]), misses="--misses" in sys.argv, graph=named)
