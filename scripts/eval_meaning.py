@@ -159,7 +159,7 @@ def unit_of(
     counts["unit?"] += 1
     counts["scale?"] += 1
     missed = []
-    if quantity.unit in units:
+    if units & {quantity.unit, f"{quantity.unit}/{quantity.denominator}"}:
         counts["unit"] += 1
     else:
         missed.append(f"unit r{row} c{column} {cells[column]!r}: {quantity.unit}, not {item['unit']}")
@@ -180,6 +180,9 @@ def names_of(unit: str) -> set[str]:
         return {f"CCY_{unit}"}
     special = {"degC": "DEG_C", "year": "YR", "h": "HR", "min": "MIN", "t": "TONNE"}
     named = find_unit(unit)
+    if named is None and "/" in unit:
+        above, _, below = unit.partition("/")
+        return {f"{name}/{below}" for name in names_of(above)}
     return {special.get(unit) or (named.name if named else unit)}
 
 

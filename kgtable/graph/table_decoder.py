@@ -344,6 +344,7 @@ class TableStatements:
             None if quantity_kinds is None else str(quantity_kinds[0].value).removeprefix(QUANTITY_KIND),
             tuple(sorted(text_of(value) for value in node.get(f"{KGT}evidence", ()))),
             float(_text(node, "confidence") or 0),
+            None if (grain := node.get(f"{KGT}grain")) is None else int(str(grain[0].value).rpartition("/")[2]),
         )
 
     def _structure(self) -> Structure:

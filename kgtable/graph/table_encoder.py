@@ -181,6 +181,8 @@ class TableShape:
                     pairs.append((f"<{KGT}path>", _json_literal(list(column.path))))
             if column is not None and column.meaning is not None:
                 pairs += _meaning_pairs(column.meaning)
+                if (grain := column.meaning.grain) is not None:
+                    pairs.append((f"<{KGT}grain>", f"<{self._iri}/column/{grain}>"))
             yield f"<{self._iri}/column/{index}>", pairs
 
     def _table_pairs(self) -> Iterator[Pair]:

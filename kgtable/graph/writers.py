@@ -430,7 +430,7 @@ _PREDICATES = (
     f"<{QUDT}hasUnit>", f"<{KGT}note>", f"<{KGT}signed_str>", f"<{KGT}order>", f"<{KGT}row>",
     f"<{KGT}column>", f"<{KGT}predicate>", f"<{CSVW}titles>", f"<{KGT}path>",
     f"<{KGT}role>", f"<{KGT}measureKind>", f"<{KGT}variant>", f"<{QUDT}hasQuantityKind>", f"<{KGT}evidence>",
-    f"<{KGT}confidence>", f"<{KGT}totals>", f"<{KGT}text>",
+    f"<{KGT}confidence>", f"<{KGT}grain>", f"<{KGT}totals>", f"<{KGT}text>",
     f"<{KGT}scale>", f"<{KGT}period>", f"<{KGT}denominator>", f"<{KGT}approximate>", f"<{KGT}mark>",
     f"<{RDFS}label>", f"<{DCTERMS}identifier>", f"<{DCTERMS}title>", f"<{KGT}source>", f"<{KGT}sheet>",
     f"<{KGT}rows>", f"<{KGT}subject>", f"<{KGT}group>", f"<{KGT}width>", f"<{KGT}bodyStart>",

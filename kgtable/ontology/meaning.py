@@ -17,11 +17,12 @@ from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
+from kgtable.ontology.grain import find_grains
 from kgtable.ontology.mapping import ColumnMapping
 from kgtable.ontology.quantities import QuantityResolver
 from kgtable.ontology.unit_clues import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
-from kgtable.tables.layout.row_sums import Sums, find_sums
+from kgtable.tables.layout.row_sums import Sums, find_results, find_sums
 from kgtable.tables.model import Meaning, MeasureKind, Role, Row, Structure, Table
 from kgtable.values.dates import parse_date
 from kgtable.values.decimals import scaled
@@ -40,7 +41,7 @@ SURE: Final = 0.7
 """Confidence that arithmetic does not outrank."""
 
 _TOTAL, _WHOLE, _PART = frozenset({"total"}), frozenset({"whole"}), frozenset({"part"})
-_BOUND = frozenset({"bound"})
+_BOUND, _RESULT = frozenset({"bound"}), frozenset({"result", "net"})
 _STATISTIC, _CHANGE, _NOTE = frozenset({"statistic"}), frozenset({"change"}), frozenset({"note"})
 _HEADER_ROLES = frozenset({"Identifier", "Ordinal", "Time", "Text", "Category", "Label"})
 _PUNCTUATION = str.maketrans(dict.fromkeys(":;,.*-–()[]", " "))
@@ -231,8 +232,12 @@ class _Rows:
         candidates = [at for at in candidates if body.grid_rows[at] not in wholes]
         totals -= {row for row in totals if self._is_less(row, candidates, columns, totals)}
         sums = self._sums(candidates, columns, totals)
+        results = self._results(candidates, columns, sums)
         totals |= sums.totals.keys() | wholes.keys()
         totals -= {row for row in totals - called if self._is_difference(row, sums.totals.get(row, ()))}
+        totals -= {taken[0] for row, taken in results.items() if row in sums.totals.get(taken[0], ())} - called
+        for row, taken in results.items():
+            totals |= {row} if totals.issuperset(taken) else set()
         again = sums.again - totals
         changes = self._changes(candidates, columns, totals)
         statistics |= self._years_of_months(candidates, totals)
@@ -394,6 +399,15 @@ class _Rows:
         dated = {row for at, row in zip(candidates, rows, strict=True) if _is_time(body.label(at))}
         return find_sums(rows, amounts, totals & set(rows), whole, hinted, dated)
 
+    def _results(self, candidates: Sequence[int], columns: Sequence[int], sums: Sums) -> dict[int, tuple[int, ...]]:
+        """The rows that are what is left of one above when others are taken off: gross profit, net income."""
+        body = self._body
+        rows = [body.grid_rows[at] for at in candidates]
+        named = {row for at, row in zip(candidates, rows, strict=True)
+                 if senses(body.label(at), _RESULT, self._language)}  # fmt: skip
+        amounts = [[numbers[at] for numbers in map(body.numbers, columns)] for at in candidates if named]
+        return find_results(rows, amounts, named, sums.totals)
+
     def _is_difference(self, row: int, members: Sequence[int]) -> bool:
         """Whether a row that no word calls a total adds numbers above and below zero: a result, such as what is net."""
         body = self._body
@@ -516,15 +530,29 @@ class _Columns:
             evidence = tuple(sorted({*role.evidence, found.evidence}))
             confidence = min(role.confidence, found.confidence)
             of = quantity_kind(self._unit(column)) or ("Count" if found.kind is MeasureKind.COUNT else None)
+            is_rate = found.kind is MeasureKind.RATE and found.confidence >= SURE
+            if of is None and is_rate and self._are_fractions(column):
+                of = quantity_kind("FRACTION")
             self._meanings[column] = replace(
                 role, kind=found.kind, quantity_kind=of, evidence=evidence, confidence=confidence
             )
         self.measures = in_rows
         for column, variant in self._variants(measured).items():
             self._meanings[column] = replace(self._meanings[column], variant=variant)
+        for column, key in self._grains(measured).items():
+            self._meanings[column] = replace(self._meanings[column], grain=key)
         for column, said in self._decided.items():
             if column in self._meanings and (said.role or said.kind or said.variant):
                 self._meanings[column] = _decided(self._meanings[column], said)
+
+    def _grains(self, measured: Sequence[int]) -> dict[int, int]:
+        """The measures that repeat what is of a value of another column, see `find_grains`."""
+        body = self._body
+        columns = range(min(body.width, MOST_COLUMNS))
+        texts = {c: [body.text(at, c) for at in self._members] for c in columns}
+        numbers = {c: [body.number(at, c) for at in self._members] for c in measured if c in columns}
+        meanings = {c: self._meanings[c] for c in columns}
+        return find_grains(meanings, texts, numbers, {c: body.name(c) for c in columns}, body.language)
 
     def _printed(self, column: int) -> _Printed:
         if column not in self._texts:
@@ -816,6 +844,12 @@ class _Columns:
             kinds_ = {row: MeasureKind.LEVEL if kind is MeasureKind.AMOUNT else kind for row, kind in kinds_.items()}
         return silent, kinds_
 
+    def _are_fractions(self, column: int) -> bool:
+        """Whether the numbers of a rate are fractions of one, as 0.62 for 62 %."""
+        numbers = self._printed(column).numbers
+        broken = sum(number % 1 != 0 for number in numbers)
+        return broken > 2 and 2 * broken >= len(numbers) and all(0 <= number <= 1 for number in numbers)
+
     def _names_a_unit(self, column: int) -> bool:
         """Whether a column's header itself says in which unit its numbers are."""
         clues = (read_clue(part, "column") for part in self._body.table.columns[column].path if part)
@@ -874,7 +908,7 @@ def _decided(found: Meaning, said: ColumnMapping) -> Meaning:
     if role is not Role.MEASURE:
         return Meaning(role, evidence=("mapping",), confidence=1.0)
     variant = said.variant or found.variant
-    return Meaning(role, kind, variant, found.quantity_kind, ("mapping",), 1.0)
+    return Meaning(role, kind, variant, found.quantity_kind, ("mapping",), 1.0, found.grain)
 
 
 def _is_time(label: str) -> bool:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
 from kgtable.errors import EvaluationError, ProgramError, ProgramTypeError
@@ -80,7 +81,7 @@ from kgtable.programs.frames import (
     shifted,
     with_role,
 )
-from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowTrace
+from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowGroups, RowTrace
 from kgtable.programs.realize import realize
 from kgtable.programs.relation import ColumnData, Indices, Relation, distinct
 from kgtable.programs.scalars import (
@@ -210,6 +211,7 @@ def _run(program: Program, executor: Executor) -> ProgramResult:
     if left_out:
         named = (f"{spreadsheet_reference(row, column)} {text!r}" for _, row, column, text in left_out[:MOST_NAMED])
         words += f"; left out: {', '.join(named)}{' …' if len(left_out) > MOST_NAMED else ''}"
+    words += "".join(f"; {column} once for each {key}" for column, key in executor.once.items())
     return ProgramResult(program, names, columns, ordered, isinstance(root, Expression), words, left_out, trace)
 
 
@@ -226,6 +228,8 @@ class Executor:
 
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self.left_out: list[tuple[str, int, int, str]] = []
+        self.once: dict[str, str] = {}
+        """Columns of which a value is added once for each value of another."""
         self._relations = relations
         self.sizes: dict[Node, int] = {}
         self.failed: Node | None = None
@@ -613,6 +617,7 @@ class Executor:
             self._note_left_out(column, inner)
         if node.function is AggregateFunction.SUM:
             _check_added(inner)
+        every, bounds = self._once(node, column, inner, RowGroups(every, bounds))
         if node.function in (AggregateFunction.MIN, AggregateFunction.MAX):
             best = extreme_rows(node.function, column, every)
             selected = RowTrace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
@@ -642,8 +647,32 @@ class Executor:
         frame, groups = group.frame, group.groups
         if node.argument is None:
             return counted(np.diff(groups.starts))
-        column = column_of(self.expression(node.argument, frame, group.sight), frame.size)
-        return aggregate_groups(node.function, column, groups.rows, groups.starts, _name(node.argument))
+        own = Sight()
+        column = column_of(self.expression(node.argument, frame, own), frame.size)
+        group.sight.reads += own.reads
+        group.sight.traces += own.traces
+        rows, starts = self._once(node, column, own, groups)
+        return aggregate_groups(node.function, column, rows, starts, _name(node.argument))
+
+    def _once(
+        self, node: Aggregate, column: ColumnData, sight: Sight, groups: RowGroups
+    ) -> tuple[Indices, npt.NDArray[np.int64]]:
+        """The rows of each group, less those that repeat what is of one value of a key; see `Meaning.grain`."""
+        if node.function not in _OF_NUMBERS or not isinstance(node.argument, ColumnRef) or len(sight.reads) != 1:
+            return groups.rows, groups.starts
+        (read,) = sight.reads
+        relation, place = read.relation, read.columns
+        grain = relation.columns[place].meaning.grain if isinstance(place, int) and not read.header else None
+        if grain is None or len(read.rows) != len(column):
+            return groups.rows, groups.starts
+        group = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+        keys = relation.data(grain).codes[read.rows]
+        told = np.stack([group, keys[groups.rows], column.codes[groups.rows]])
+        first = np.sort(np.unique(told, axis=1, return_index=True)[1])
+        first = np.union1d(first, np.flatnonzero(told[1] < 0))
+        if len(first) < len(groups.rows):
+            self.once[relation.columns[place].name] = relation.columns[grain].name
+        return groups.rows[first], np.searchsorted(first, groups.starts)
 
 
 _OF_NUMBERS = (AggregateFunction.SUM, AggregateFunction.MEAN, AggregateFunction.MEDIAN)

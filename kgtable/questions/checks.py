@@ -18,7 +18,8 @@ from kgtable.questions.english import consumed_cues
 from kgtable.questions.groupings import spellings
 from kgtable.questions.ranker_weights import SAID_GROUPS, SURE_FROM
 from kgtable.questions.rivals import Interpretation
-from kgtable.values.lexicon import ANY, is_called
+from kgtable.tables.model import Role
+from kgtable.values.lexicon import ANY, ends_with, is_called
 
 
 def objections(found: Interpretation) -> list[str]:
@@ -106,6 +107,8 @@ def _adds_again(found: Interpretation) -> str:
     if found.op not in ("sum", "mean") or measure is None or len(found.source.links) > 1:
         return ""
     relation = found.source.links[0].index.relation
+    if relation.columns[measure.place].meaning.grain is not None:
+        return ""  # each is added once
     values = relation.data(measure.place).codes
     for key in found.source.columns:
         if not (key.label or key.role in NAMING) or not 1 < key.distinct < key.filled or key.place == measure.place:
@@ -115,6 +118,25 @@ def _adds_again(found: Interpretation) -> str:
         if pairs == key.distinct and measure.distinct > 1:
             return f"{measure.name} is the same on all rows of one {key.name}."
     return ""
+
+
+def _adds_results(found: Interpretation) -> str:
+    """A sum of rows of which one is what is left of others: revenue, costs and the profit."""
+    candidate, source = found.best.candidate, found.source
+    if candidate.op not in ("sum", "mean"):
+        return ""
+    fixed = {condition.column for condition in candidate.conditions}
+    for view in source.columns:
+        if view.label and view.role is Role.LABEL and view.place not in fixed and view.distinct <= MOST_RESULTS:
+            texts = [text_of(value) for value in source.values_of(view, MOST_RESULTS)]
+            named = next((text for text in texts if ends_with(text, "result", ANY)), None)
+            if named is not None:
+                return f"{named} is what is left of other rows."
+    return ""
+
+
+MOST_RESULTS = 200
+"""Labels of a statement of income and costs, at most."""
 
 
 def _adds_both_ways(found: Interpretation) -> str:
@@ -165,6 +187,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _adds_averages,
     _adds_levels,
     _adds_again,
+    _adds_results,
     _adds_both_ways,
     _means_of_spans,
     _other_reading,

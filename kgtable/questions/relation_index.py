@@ -23,6 +23,7 @@ from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
 from kgtable.values.text import text_cache
+from kgtable.values.units import quantity_kind
 
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
@@ -43,6 +44,7 @@ _JOINT = re.compile(r"(?<=\d)(?=[^\W\d_])")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]\.?m\.?)?", re.IGNORECASE)
 _YEAR_AND_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d[-_.]?(0[1-9]|1[0-2])(?!\d)")
+_FRACTIONS = quantity_kind("FRACTION")
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
 _SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
 _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
@@ -232,6 +234,8 @@ class TableIndex:
             ending = name_stems(own)[-1]
             stems = tuple(stem for stem in stems if stem != ending) or stems
             own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
+        if hint is None and column.meaning.quantity_kind == _FRACTIONS and not set(column.units) - NO_UNIT:
+            hint = "FRACTION"
         key_words: frozenset[str] = frozenset()
         if column.role in NAMING or {"id", "key", "code"} & set(own_stems):
             keys = words_of_type("key")

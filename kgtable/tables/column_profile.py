@@ -83,7 +83,7 @@ class ColumnStyle:
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
     percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
-    `code_length`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
+    `code_lengths`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
     `missing_codes`: figures that stand for no value, such as ``-99`` among weights. `zeros`: signs that stand for zero.
     """
 
@@ -100,7 +100,7 @@ class ColumnStyle:
     hours_first: bool = False
     is_of_words: bool = False
     has_days_of_year: bool = False
-    code_length: int = 0
+    code_lengths: frozenset[int] = frozenset()
     missing_codes: frozenset[str] = frozenset()
     zeros: frozenset[str] = frozenset()
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
@@ -139,7 +139,8 @@ _FULL_CLOCK = re.compile(rf"{_CLOCK.pattern}(?::[0-5]\d)?")
 _FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
 _GLUED_FLAG = re.compile(r"(-?\d[\d,.]*)([a-z])")
 _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,9}", re.ASCII)
-LONGEST_CODE = 4
+_CODES, _PLACE_CODES = frozenset({1, 2, 3, 4}), frozenset({2, 3, 4, 5})
+"""Letters of a code among which ``NA`` may be one, and of one of a place (``EMEA``, ``LATAM``)."""
 _LETTERS_BEHIND = re.compile(r"[-−(]?\d[\d,.\s]*?\)? ?([A-Za-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
@@ -249,7 +250,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         hours_first=_counts_hours(name),
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
         has_days_of_year=_has_days_of_year(texts),
-        code_length=_code_length(texts),
+        code_lengths=_code_lengths(name, texts),
         missing_codes=frozenset() if identifier else _missing_codes(texts),
     )
 
@@ -557,14 +558,21 @@ def _are_versions(texts: Mapping[str, int], is_label: bool) -> bool:
     return is_label and max(texts.values()) == 1 and len(values) < len(texts)
 
 
-def _code_length(texts: Iterable[str]) -> int:
-    """The length of texts that are all codes of equally many capital letters, of which there are two or more."""
-    lengths = [len(text) if _is_code(text, len(text)) else 0 for text in texts]
-    return lengths[0] if len(lengths) > 1 and len(set(lengths)) == 1 and lengths[0] <= LONGEST_CODE else 0
+def _code_lengths(name: str, texts: Iterable[str]) -> frozenset[int]:
+    """The lengths of texts that are all codes of capital letters, two or more of one length, or of places.
+
+    >>> _code_lengths("", ["SE", "DK"]), _code_lengths("", ["EMEA", "LATAM"]), _code_lengths("Region", ["EMEA"])
+    (frozenset({2}), frozenset(), frozenset({2, 3, 4, 5}))
+    """
+    told = list(texts)
+    lengths = {len(text) if _is_code(text) else 0 for text in told}
+    if lengths and lengths <= _PLACE_CODES and _says(name, "place"):
+        return _PLACE_CODES
+    return frozenset(lengths) if len(told) > 1 and len(lengths) == 1 and lengths <= _CODES else frozenset()
 
 
-def _is_code(text: str, length: int) -> bool:
-    return len(text) == length and text.isalpha() and text.isupper()
+def _is_code(text: str) -> bool:
+    return text.isalpha() and text.isupper()
 
 
 def _has_glued_flags(texts: Iterable[str]) -> bool:
@@ -744,7 +752,7 @@ def _type_other(text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle
             or (
                 stripped in MISSING_MARKERS
                 and not (stripped == "%" and style.is_of_words)
-                and not _is_code(stripped, style.code_length)
+                and not (len(stripped) in style.code_lengths and _is_code(stripped))
             )
             or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
         ):

@@ -159,6 +159,8 @@ class Meaning:
     columns of one measure apart: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
     (local name). `evidence` names what spoke for
     the decision ("values", "words", "arithmetic", "unit", "mapping", "model"), `confidence` lies between 0 and 1.
+    `grain` is the index of the column that tells what a value is of, where all rows of one of its values repeat it: the
+    order of which each line prints the total.
     """
 
     role: Role
@@ -167,6 +169,7 @@ class Meaning:
     quantity_kind: str | None = None
     evidence: tuple[str, ...] = ()
     confidence: float = 0.0
+    grain: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ _PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:pr
 _THOUSANDS_IN_SPANISH = re.compile(r"\b(?:en )?miles de\b|\ben miles\b", re.IGNORECASE)
 _ELIDED = re.compile(r"\b[dl]['’](?=[^\W\d_])", re.IGNORECASE)
 """What stands before a French or Italian word: "millions d'euros"."""
+_SUBSTANCE = re.compile(r"(?=[A-Za-z]*\d)(?:[A-Z][a-z]?\d*){2,6}(?:eq?)?")
+"""The formula of what is weighed: "Mt CO2", "kg CO2e"."""
 _SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")
 """The number of a thing, as "A-1000", and no scale."""
 
@@ -180,6 +182,8 @@ class _Reader:
             return self.scale is not None
         if self.unit is not None:
             return False
+        if len(rest) > 1 and _SUBSTANCE.fullmatch(rest[-1]):
+            rest = rest[:-1]
         self.unit = unit_of_symbol(" ".join(rest), name)
         if self.unit is None and self.scale in {3, 6} and letters in _SCALED_SYMBOLS:  # "1000 t"
             self.unit = find_header_unit(letters)
@@ -213,8 +217,8 @@ class UnitPhrase:
 
     `unit` is a QUDT local name, `scale` a power of ten. `exceptions` are the measures that the scale
     does not hold for ("except per share"); `share_scale` is the scale of share counts where it is
-    given apart ("dollars in millions, shares in thousands"). `per` is what a currency is per where the
-    phrase says so ("€/MWh").
+    given apart ("dollars in millions, shares in thousands"). `per` is what the unit is per where the
+    phrase says so and QUDT has no such unit ("€/MWh", "EJ/yr").
     """
 
     unit: str | None = None
@@ -240,7 +244,7 @@ _ABOUT_SHARES = re.compile(
     r"\W*(?:number of )?(?:shares?|units|options)\b(?: amounts?| data| counts?| numbers)?", re.IGNORECASE
 )
 _CLAUSE_END = re.compile(r",(?!\d{3})|;| and (?=shares?\b|dollars|amounts)", re.IGNORECASE)
-_PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
+_PER = re.compile(r"(?P<unit>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
 
 
 @text_cache(16_384)
@@ -262,8 +266,8 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     if match := _exception().search(text):
         exceptions = measures_in(match["what"])
         text = text[: match.start()]
-    elif money := _money_per(text, name):
-        return money
+    elif (rate := _unit_per(text, name)) and rate.is_money:
+        return rate
     found, shares = UnitPhrase(), None
     for clause in _CLAUSE_END.split(text):
         if not clause.strip(" ()[]."):
@@ -271,7 +275,7 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
         about_shares = _ABOUT_SHARES.match(clause)
         phrase = parse_clause(clause[about_shares.end() :] if about_shares else clause, name)
         if phrase is None:
-            return None
+            return None if exceptions else _unit_per(text, name)
         if about_shares:
             shares = phrase.scale
         else:
@@ -290,15 +294,19 @@ def without_exception(text: str) -> str:
     return _exception().sub("", text)
 
 
-def _money_per(text: str, name: str) -> UnitPhrase | None:
-    """A currency per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``."""
+def _unit_per(text: str, name: str) -> UnitPhrase | None:
+    """A unit per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``, ``kg CO2/MWh``."""
     match = _PER.fullmatch(text.strip(" ()[]"))
     if match is None or is_currency_pair(text):
         return None
-    money = parse_clause(match["money"], f"{name} {match['per']}")
-    if money is None or money.unit is None or not money.unit.startswith("CCY_"):
+    found = parse_clause(match["unit"], f"{name} {match['per']}")
+    if found is None or found.unit is None:
         return None
-    return UnitPhrase(money.unit, money.scale, per=match["per"].strip())
+    per = match["per"].strip()
+    if found.unit.startswith("CCY_"):
+        return UnitPhrase(found.unit, found.scale, per=per)
+    is_measured = find_header_unit(per) is not None and find_unit(f"{match['unit']}/{per}") is None
+    return UnitPhrase(found.unit, found.scale, per=per) if is_measured and found.unit != "PERCENT" else None
 
 
 # Phrases in headers
@@ -415,8 +423,8 @@ def _trailing_unit(text: str) -> UnitPhrase | None:
         return None  # what is counted in it is not time: "Passengers per day", "Match day"
     if last in COMMON_CODES:
         return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
-    if money := _money_per(last, name):
-        return money
+    if rate := _unit_per(last, name):
+        return rate
     before = name.rpartition(" ")[2]
     if unit := find_header_unit(f"{before} {last}"):  # "Area sq. km"
         return UnitPhrase(unit)

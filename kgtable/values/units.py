@@ -103,7 +103,7 @@ def quantity_kind(unit: str | None) -> str | None:
         return "Currency"
     if unit == "NUM":
         return "Count"
-    if unit in ("PERCENT", "PERMILLE", "PPM", "PPB"):
+    if unit in ("PERCENT", "PERMILLE", "PPM", "PPB", "FRACTION"):
         return "DimensionlessRatio"
     if len(units()[unit].kinds) == 1:
         return units()[unit].kinds[0]

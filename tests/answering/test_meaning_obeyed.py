@@ -19,6 +19,16 @@ TABLES = {
     "weights": "Item;Weight (kg)\nA;1,250\nB;0,750\nC;12,000\n",
     "stock": "Date,Stock\n2023-01-31,100\n2023-02-28,120\n2023-03-31,90\n",
     "prices": "Year,Price index (2015=100)\n2019,105.2\n2020,106.0\n2021,109.5\n",
+    "lines": (
+        "Order,Customer,Order total,Item,Pieces\nO1,Ask,100,pen,5\nO1,Ask,100,ink,2\nO1,Ask,100,pad,1\n"
+        "O2,Bil,60,pen,3\nO3,Ask,40,pad,4\nO3,Ask,40,ink,1\n"
+    ),
+    "exports": (
+        "Name,State,Total,Item,Pieces\n#1,paid,70,mug,2\n#1,,,plate,3\n#2,refunded,45,mug,1\n#2,,,bowl,5\n"
+        "#3,paid,20,mug,1\n"
+    ),
+    "turnout": "District,Turnout rate,Voters\nAlt,0.62,1000\nBru,0.48,3000\nCys,0.71,2000\nDor,0.55,4000\n",
+    "regions": "Region,Sales\nNA,10\nEMEA,20\nAPAC,30\nNA,5\n",
     "bills": "Invoice,Amount\nA1,100\nA2,250\nA3,1O0\nA4,approx 300\nA5,50\n",
 }
 
@@ -47,12 +57,30 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgtab
         ("versions", "How many versions are there?", "4"),
         ("versions", "How many downloads does version 1.10 have?", "300"),
         ("weights", "What is the total weight?", "14"),
+        ("lines", "What is the sum of the order totals?", "200"),
+        ("lines", "How many pieces were ordered in total?", "16"),
+        ("exports", "What is the sum of Total?", "135"),
+        ("exports", "What is the total of pieces of refunded orders?", "6"),
     ],
 )
 def test_what_columns_mean_decides(
     table: str, question: str, expected: str, graphs: dict[str, kgtable.KnowledgeGraph]
 ) -> None:
     assert graphs[table].ask(question, model="none").value == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        ("lines", "total order total by customer", "Ask: 140; Bil: 60"),
+        ("turnout", "Which districts had a turnout above 60%?", "Alt; Cys"),
+        ("regions", "sales by region", "APAC: 30; EMEA: 20; NA: 15"),
+    ],
+)
+def test_what_columns_mean_decides_in_lists(
+    table: str, question: str, expected: str, graphs: dict[str, kgtable.KnowledgeGraph]
+) -> None:
+    assert graphs[table].ask(question, model="none").text == expected
 
 
 @pytest.mark.parametrize(

@@ -138,3 +138,32 @@ def test_bounds_are_read_in_the_unit_of_what_they_bound() -> None:
     annotated = annotate(table)
     context = annotated.quantities.row_context(1, "group 10")
     assert {annotated.quantities.reading(1, column, context).unit for column in (1, 2, 3)} == {"PERCENT"}  # type: ignore[union-attr]
+
+
+def test_what_all_rows_of_an_order_repeat_is_of_the_order() -> None:
+    by_word = decided("Order|Order total|Item|Price\nA1|90|pen|2\nA1|90|ink|3\nB2|40|pen|2\nB2|40|pad|9\nC3|10|ink|3")
+    assert [column.meaning.grain for column in by_word.columns if column.meaning] == [None, 0, None, None]
+    by_sum = decided("Bill|Sum|Item|Amount\nA1|90|pen|50\nA1|90|ink|40\nB2|40|pen|15\nB2|40|pad|25\nC3|10|ink|10")
+    assert [column.meaning.grain for column in by_sum.columns if column.meaning] == [None, 0, None, None]
+
+
+def test_what_differs_within_an_order_or_by_a_plan_is_of_the_row() -> None:
+    differs = decided("Order|Order total|Item\nA1|90|pen\nA1|80|ink\nB2|40|pen\nB2|40|pad\nC3|10|ink")
+    plans = decided("Member|Plan|Plan fee\nAnn|Basic|10\nBob|Basic|10\nCy|Gold|30\nDee|Gold|30\nEli|Basic|10")
+    for table in (differs, plans):
+        assert {column.meaning.grain for column in table.columns if column.meaning} == {None}
+
+
+def test_a_result_is_not_a_part_of_what_it_is_taken_from() -> None:
+    rows = "Revenue|500|600\nCosts|300|350\nGross profit|200|250\nWages|80|90\nRent|20|30\nTotal expenses|100|120"
+    table = decided(f"|2023|2024\n{rows}\nNet income|100|130")
+    assert table.structure.totals == {6}
+    both = decided(f"|2023|2024\nSales|400|470\nFees|100|130\nTotal income|500|600\n{rows.partition('250')[2][1:]}\n"
+                   "Result|400|480")  # fmt: skip
+    assert both.structure.totals == {3, 6, 7}
+
+
+def test_fractions_of_one_are_ratios() -> None:
+    table = decided("District|Turnout rate|Width\nAlt|0.62|0.5\nBru|0.48|0.6\nCys|0.71|0.7")
+    kinds = [column.meaning.quantity_kind for column in table.columns if column.meaning]
+    assert kinds == [None, "DimensionlessRatio", None]

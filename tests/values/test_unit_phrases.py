@@ -310,3 +310,24 @@ def test_formats_without_unit(code: str) -> None:
 @given(st.text(max_size=60))
 def test_any_format_is_read(code: str) -> None:
     read_number_format(code)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "per"),
+    [
+        ("EJ/yr", "ExaJ", "yr"),
+        ("kg CO2/MWh", "KiloGM", "MWh"),
+        ("EUR/MWh", "CCY_EUR", "MWh"),
+        ("Mt CO2", "MegaTONNE", None),
+        ("km/h", "KiloM-PER-HR", None),
+    ],
+)
+def test_a_unit_per_another_is_kept_whole(text: str, unit: str, per: str | None) -> None:
+    phrase = parse_unit_phrase(text)
+    assert phrase is not None
+    assert (phrase.unit, phrase.per) == (unit, per)
+
+
+@pytest.mark.parametrize("text", ["Points per game", "Yards per carry", "km/h/s/x", "per yr"])
+def test_what_is_not_a_unit_per_another(text: str) -> None:
+    assert parse_unit_phrase(text) is None

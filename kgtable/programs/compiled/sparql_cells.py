@@ -293,6 +293,7 @@ class ColumnReading(CellReading):
     def __init__(self, base: GraphRows, column: int | str) -> None:
         self._base, self._column = base, column
         self.terms = base.terms(column)
+        self.is_repeated = isinstance(column, int) and base.relation.columns[column].meaning.grain is not None
 
     def term(self) -> str:
         return self._base.term(self._column)

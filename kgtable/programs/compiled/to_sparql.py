@@ -385,6 +385,8 @@ class _Compiler(QueryContext):
             return self._extreme(function, value, found, alone=alone)
         if function not in (AggregateFunction.SUM, AggregateFunction.MEAN):
             raise does_not_map(function.value)
+        if isinstance(value, ColumnReading) and value.is_repeated:
+            raise does_not_map("values that are added once for each value of another column")
         number = self._given(number_of(value), value, found, alone=alone)
         total = f"SUM({number})" if alone or value.complete else f"SUM(COALESCE({number}, 0))"
         if function is AggregateFunction.MEAN:

@@ -103,6 +103,9 @@ class _Select:
         read, *beside = self._read(column)
         if measured and (read.type == "VARCHAR" or any(one.header == f"unit of {read.header}" for one in beside)):
             raise ProgramCompilationError(f"{read.header!r} has several units, or is text in SQL.")
+        relation = self._relations[column.table or self._asked.tables[0]]
+        if measured and read.column is not None and relation.columns[read.column].meaning.grain is not None:
+            raise ProgramCompilationError(f"{read.header!r} is added once for each value of another column.")
         if column.bucket is not None and read.type != "DATE":
             raise ProgramCompilationError(f"{read.header!r} is not a column of days in SQL.")
         name = quoted(read.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -130,13 +130,21 @@ def _names_lines(rows: Sequence[tuple[str, str]]) -> bool:
     return len(named) >= 0.9 * len(rows)
 
 
+FEWEST_BLOCKS = 2
+"""Blocks of lines with one key, at least, whose first lines may hold for the others."""
+
+
 def find_shared(body: Mapping[int, Row]) -> tuple[Area, ...]:
     """The cells of the first columns that hold for blank ones below them, as a year or a region that heads a block.
 
     `body` are the body rows that are members, by grid row in order. Such a column is filled in the first row, mostly
     blank below, and holds words or years only; where it is filled, so is mostly the one right of it, and the column
-    behind them is filled in every row.
+    behind them is filled in every row. Elsewhere, the cells that only the first row of each block of one key fills.
     """
+    return _heading_blocks(body) or tuple(_on_first_lines(body))
+
+
+def _heading_blocks(body: Mapping[int, Row]) -> tuple[Area, ...]:
     columns: list[dict[int, str]] = []
     for column in range(MOST_SHARED + 1):
         texts = {row: cells[column] for row, cells in body.items() if not blank(cell_of(cells, column))}
@@ -154,6 +162,26 @@ def find_shared(body: Mapping[int, Row]) -> tuple[Area, ...]:
         if len(texts.keys() - right.keys()) * 4 > len(texts):
             return ()
     return tuple(area for column in range(len(shared)) for area in _blocks(body, shared[: column + 1]))
+
+
+def _on_first_lines(body: Mapping[int, Row]) -> Iterator[Area]:
+    """The areas of words, years and dates that stand on the first of several lines of one key, as those of an order.
+
+    The key is the first column that is filled in every row; in a column with such cells no other line has one.
+    """
+    width = max(map(len, body.values()), default=0)
+    key = next((c for c in range(min(width, 2)) if not any(blank(cell_of(cells, c)) for cells in body.values())), None)
+    if key is None:
+        return
+    runs = [list(rows) for _, rows in groupby(body, key=lambda row: body[row][key])]
+    first = {rows[0] for rows in runs}
+    blocks = [(rows[0], rows[-1]) for rows in runs if len(rows) > 1 and rows[-1] - rows[0] == len(rows) - 1]
+    if len(blocks) < FEWEST_BLOCKS or len({body[row][key] for row in first}) < len(runs):
+        return
+    for column in range(key + 1, width):
+        texts = {row: cells[column] for row, cells in body.items() if not blank(cell_of(cells, column))}
+        if texts.keys() == first and {look(text) for text in texts.values()} <= {Look.TEXT, Look.YEAR, Look.DATE}:
+            yield from (Area(top, column, bottom, column) for top, bottom in blocks)
 
 
 def _blocks(body: Iterable[int], filled: Sequence[Container[int]]) -> Iterator[Area]:

@@ -26,6 +26,8 @@ FIGURES_OF_SEVERAL: Final = 6
 """The same where three rows or more add up in several columns at once."""
 FEW_FIGURES: Final = 4
 """The same for a sum of all other rows, and for sums that leave no row over."""
+LONGEST_RESULT: Final = 12
+"""Rows above a result that it may take off."""
 FEWEST_FIGURES: Final = 3
 """The same for a row that is called the total of rows that tell its whole again."""
 
@@ -169,6 +171,46 @@ def find_sums(
         found = {row: members for row, members in found.items() if row in called}
     found = dict(sorted(found.items()))
     return Sums(found, frozenset() if inverted and len(found) > 1 else _told_again(rows, told, found, called))
+
+
+def find_results(
+    rows: Sequence[int],
+    amounts: Sequence[Sequence[Decimal | None]],
+    named: Container[int],
+    sums: Mapping[int, Sequence[int]],
+) -> dict[int, tuple[int, ...]]:
+    """The rows called a result that take the rows above them off from one above these: each with that one and these.
+
+    Args:
+        rows, amounts: as for `find_sums`.
+        named: those of `rows` that a word calls a result ("Gross profit").
+        sums: the totals found, each with its members, which are taken off as one. A total of which a result is a
+            member is not one.
+
+    >>> tens = [[Decimal(n)] for n in (500, 300, 200, 80, 20, 100, 100)]
+    >>> find_results(range(7), tens, {2, 6}, {0: (1, 2), 5: (3, 4)})
+    {2: (0, 1), 6: (2, 5)}
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    width = min(len(amounts[0]), MOST_COLUMNS) if amounts else 0
+    if not width:
+        return found
+    matrix, decimals = matrix_of([line[:width] for line in amounts])
+    told, places = np.nan_to_num(matrix), {row: at for at, row in enumerate(rows)}
+    for at, row in enumerate(rows):
+        if row not in named or np.ceil(np.log10(np.abs(told[at]) + 1)).sum() < FEWEST_FIGURES:
+            continue
+        refuted = {taken[0] for result, taken in found.items() if result in sums.get(taken[0], ())}
+        held = {m for total, members in sums.items() if row not in members and total not in refuted for m in members}
+        left = [other for other in rows[:at] if other not in held][-LONGEST_RESULT:]
+        slack = 10.0 ** -decimals[at] * np.where(decimals[at] > 0, 0.6, 0.01)
+        taken = told[at].copy()
+        for before, other in zip(left[-2::-1], left[:0:-1], strict=True):
+            taken = taken + told[places[other]]
+            if (np.abs(taken - told[places[before]]) <= slack).all() and told[places[before]].any():
+                found[row] = tuple(left[left.index(before) :])
+                break
+    return found
 
 
 def _sums_of(
