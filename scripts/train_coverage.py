@@ -112,7 +112,7 @@ def measures(kg: kgtable.KnowledgeGraph, asked: Sequence[BenchmarkQuestion], sco
     """R@5 and nDCG@10 of the tables that the method ranks."""
     found = {q.id: [t.table for t in kg.retrieve(q.text, 1, f"dmral:scorer={scorer}").tables] for q in asked}
     recall = np.mean([table_scores(q, found[q.id], [5])["recall@5"] for q in asked])
-    gain = np.mean([scores["ndcg@10"] for scores in ranking_scores(asked, found).values()])
+    gain = np.mean([ranking_scores(found[q.id], q.tables)["ndcg@10"] for q in asked])
     return f"R@5 {recall:.3f}", f"nDCG@10 {gain:.3f}"
 
 

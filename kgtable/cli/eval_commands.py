@@ -59,9 +59,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
 @click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
-@click.option("--report", type=FILE, help="Write an HTML report here, in one file.")
+@click.option(
+    "--report",
+    type=FILE,
+    help="Write a report with every question as one HTML page, or the summary if the file ends in .md.",
+)
 @click.option("--resume", is_flag=True, help="Continue an interrupted run that writes the --json file.")
-@click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with.")
 @click.option("--dry-run", is_flag=True, help="Estimate the cost, and ask no model.")
 @click.option("--check", is_flag=True, help="List the faults of the benchmark folder, and do nothing else.")
 def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
@@ -82,8 +85,8 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
     from kgtable.evaluation.report import write_report
-    from kgtable.evaluation.session import estimate, evaluate, read_result, write_result
-    from kgtable.evaluation.summary import comparison_lines, run_lines
+    from kgtable.evaluation.session import estimate, evaluate, write_result
+    from kgtable.evaluation.summary import as_markdown
 
     settings = load_settings()
     plan = _plan(kg, folder, options)
@@ -95,20 +98,15 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
     if options["resume"] and result is None:
         raise UsageError("--resume continues the run of a --json file.", hint="Name the file.")
     keep = result.with_name(f"{result.name}.partial.jsonl") if result else None
-    earlier = read_result(options["compared"]) if options["compared"] else None
     with _Shown() as progress:
         run = evaluate(kg, plan, settings, keep=keep, resume=options["resume"], progress=progress)
     if result is not None:
         write_result(run, result)
     if options["report"] is not None:
         write_report(run, options["report"])
-    for line in run_lines(run):
-        say(line)
+    say(as_markdown(run).rstrip("\n"))
     if keep is not None:
         _put_away(keep, sum(record.to_be_tried_again for record in run.records))
-    if earlier is not None:
-        for line in comparison_lines(earlier, run):
-            say(line)
 
 
 def _put_away(keep: Path, again: int) -> None:

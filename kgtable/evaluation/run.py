@@ -27,7 +27,7 @@ from kgtable.evaluation.run_plan import (
     graph_state,
     judge_request,
 )
-from kgtable.evaluation.scoring import CUTOFFS, ShownGold, answer_scores, asked, ranking_scores, retrieval_scores
+from kgtable.evaluation.scoring import CUTOFFS, ShownGold, answer_scores, asked, retrieval_scores
 from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, estimate_tokens, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
@@ -366,7 +366,7 @@ def execute(
 
 def _run(plan: RunPlan, found: Sequence[Record]) -> Run:
     preparations = tuple(record for record in found if record.question == PREPARATION)
-    return Run(plan, _ranked(plan, [r for r in found if r.question != PREPARATION]), preparations)
+    return Run(plan, tuple(record for record in found if record.question != PREPARATION), preparations)
 
 
 def _forget(record: Record) -> None:
@@ -443,21 +443,6 @@ def _in_parallel(
             begun = [future for future in begun if future in waiting]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
-    """The records with ranking metrics, which are computed over all questions of a system at once."""
-    done: list[Record] = []
-    for system in plan.systems:
-        own = [record for record in records if record.system == system.name]
-        asked = {record.question for record in own}
-        questions = [question for question in plan.questions if question.id in asked]
-        if not any(record.scores for record in own) or not system.retrieves:
-            done += own
-            continue
-        scores = ranking_scores(questions, {record.question: record.tables for record in own})
-        done += [replace(r, scores={**r.scores, **scores.get(r.question, {})}) for r in own]
-    return tuple(done)
 
 
 class PromptMeasured(Exception):

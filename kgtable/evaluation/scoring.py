@@ -12,6 +12,7 @@ values those cells of its tables that it names in quotes.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 import unicodedata
@@ -22,7 +23,6 @@ from decimal import Decimal, InvalidOperation
 from threading import Lock
 from typing import Any, TypeAlias
 
-from kgtable.errors import MissingExtraError
 from kgtable.evaluation.benchmark import BenchmarkQuestion, CellPlace
 from kgtable.graph.table_content import TableContent
 from kgtable.retrieval.result import Retrieval
@@ -273,32 +273,16 @@ def cell_scores(question: BenchmarkQuestion, found: Sequence[CellPlace], budgets
 NDCG_AT = 10
 
 
-def ranking_scores(
-    questions: Sequence[BenchmarkQuestion], found: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, float]]:
-    """``mrr`` and ``ndcg@10`` by question id, for questions with gold tables.
+def ranking_scores(found: Sequence[str], gold: Sequence[str]) -> dict[str, float]:
+    """Reciprocal rank (``mrr``) and ``ndcg@10`` of the tables, which are relevant or not.
 
-    `found` are the table ids by question id, best first; a missing question found nothing.
-
-    Raises `MissingExtraError` without ir-measures.
+    >>> ranking_scores(["a", "b"], ["b"])
+    {'mrr': 0.5, 'ndcg@10': 0.63093}
     """
-    try:
-        import ir_measures
-    except ImportError:
-        raise MissingExtraError("Evaluation", "eval") from None
-    names = {ir_measures.RR: "mrr", ir_measures.nDCG @ NDCG_AT: f"ndcg@{NDCG_AT}"}
-    judged = [question for question in questions if question.tables]
-    gold = [ir_measures.Qrel(question.id, table, 1) for question in judged for table in sorted({*question.tables})]
-    run = [
-        ir_measures.ScoredDoc(question.id, table, -float(rank))
-        for question in judged
-        for rank, table in enumerate(dict.fromkeys(found.get(question.id, ())))
-    ]
-    scores = {question.id: dict.fromkeys(names.values(), 0.0) for question in judged}
-    if run:
-        for metric in ir_measures.iter_calc(list(names), gold, run):
-            scores[metric.query_id][names[metric.measure]] = float(metric.value)
-    return scores
+    ranks = [rank for rank, table in enumerate(dict.fromkeys(found), 1) if table in gold]
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= NDCG_AT)
+    best = sum(1 / math.log2(rank + 1) for rank in range(1, min(len({*gold}), NDCG_AT) + 1))
+    return {"mrr": 1 / ranks[0] if ranks else 0.0, f"ndcg@{NDCG_AT}": round(gain / best, 6)}
 
 
 CUTOFFS = (1, 3, 5, 10, 20, 25, 30, 50)
@@ -323,7 +307,7 @@ def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> d
     scores: dict[str, float] = {}
     if question.tables:
         names = [table.table for table in found.tables]
-        scores |= table_scores(question, names, CUTOFFS)
+        scores |= table_scores(question, names, CUTOFFS) | ranking_scores(names[: CUTOFFS[-1]], question.tables)
         scores["no_table"] = 1.0 - scores[f"any@{MISSED_AT}"]
     if question.cells:
         budgets = [budget for budget in BUDGETS if budget < k] + [k]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import LLMReplyError, UsageError
@@ -33,7 +33,7 @@ from kgtable.llm import connect
 from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price, prompt_tokens
 from kgtable.retrieval.table_texts import STAGE as SCHEMA
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, schema_request
-from kgtable.storage import output_file, storage_errors
+from kgtable.storage import output_file
 from kgtable.systems.methods import make_solver
 from kgtable.tables.linearize import TableFormat
 
@@ -142,19 +142,6 @@ def write_result(run: Run, path: Path) -> None:
     with output_file(path) as file:
         text = json.dumps(result_json(run), ensure_ascii=False, indent=1)
         file.write(text.encode("utf-8", "surrogatepass") + b"\n")
-
-
-def read_result(path: Path) -> Mapping[str, Any]:
-    """Read a result written by `write_result`. Raises `UsageError` for any other file."""
-    with storage_errors(path):
-        content = path.read_bytes()
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON.", hint="Give a file written by --json.") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"{path} is not a result of kgtable eval.", hint="Give a file written by --json.")
-    return found
 
 
 SAMPLE = 20

@@ -1,4 +1,5 @@
-"""Summary of a run: means with bootstrap intervals, failures by cause, comparison of two systems, means by size.
+"""Summary of a run: means with bootstrap intervals, failures by cause, comparison of two systems, means by size;
+as JSON, as Markdown, and as tables for the report.
 
 A run with `scaling` gives each question its gold tables alone, and measures prompts, encoded texts and times by
 the size of these tables (TableRAG, sections 3.3 and 4.6).
@@ -6,7 +7,8 @@ the size of these tables (TableRAG, sections 3.3 and 4.6).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import Any
@@ -17,6 +19,7 @@ import numpy.typing as npt
 from kgtable.errors import UsageError
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import System
 
 Numbers = npt.NDArray[np.float64]
 
@@ -174,16 +177,6 @@ def compare_records(first: Sequence[Record], second: Sequence[Record]) -> dict[s
     }
 
 
-def latency(records: Sequence[Record]) -> dict[str, dict[str, float]]:
-    """Median and 95th percentile of each stage, in milliseconds."""
-    stages = dict.fromkeys(stage for record in records for stage in record.ms)
-    found: dict[str, dict[str, float]] = {}
-    for stage in stages:
-        times = sorted(record.ms[stage] for record in records if stage in record.ms)
-        found[stage] = {"median": times[len(times) // 2], "p95": times[min(len(times) - 1, len(times) * 95 // 100)]}
-    return found
-
-
 def result_json(run: Run) -> dict[str, Any]:
     """The result of a run: settings, means, failures and every question; no times, costs or dates.
 
@@ -203,16 +196,6 @@ def result_json(run: Run) -> dict[str, Any]:
     settings = run.plan.settings()
     del settings["systems"]
     return {**settings, "systems": found}
-
-
-def records_of(result: Mapping[str, Any], system: str | None = None) -> tuple[str, list[Record]]:
-    """Records of one system in a result file (default: the first), and that system's name."""
-    try:
-        systems = {item["name"]: item["questions"] for item in result["systems"]}
-        name: str = system if system is not None and system in systems else next(iter(systems))
-        return name, [Record(name, item["id"], scores=item["scores"]) for item in systems[name]]
-    except (KeyError, TypeError, StopIteration) as error:
-        raise UsageError("This is not a result of kgtable eval.", hint="Give a file written by --json.") from error
 
 
 def _question_json(record: Record) -> dict[str, Any]:
@@ -241,83 +224,141 @@ def _place(metric: str) -> tuple[int, int, str]:
 
 
 SHOWN = (
-    "recall@1", "recall@5", "recall@10", "recall@30", "all@30", "mrr", "ndcg@10", "no_table", "column_recall",
-    "column_precision", "column_f1", "value_recall", "value_precision", "value_f1", "exact", "contained", "f1",
-    "numeric", "fact", "match", "named", "verified", "verified_right", "sure", "sure_right",
+    "recall@1", "recall@5", "recall@10", "recall@30", "precision@5", "all@30", "mrr", "ndcg@10", "no_table",
+    "column_recall", "column_precision", "column_f1", "value_recall", "value_precision", "value_f1", "exact",
+    "contained", "f1", "numeric", "fact", "match", "named", "verified", "verified_right", "sure", "sure_right",
     "likely", "likely_right", "several", "several_right", "judged", "agreement", "rounds",
 )  # fmt: skip
 
 
-def run_lines(run: Run) -> Iterator[str]:
-    """Means of each system with intervals, then failures, time and cost, as text lines."""
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table of a report, as text; the first row is the head."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+def report_title(run: Run) -> str:
+    """Benchmark, split, and numbers of questions, tables and triples."""
     plan = run.plan
     counts = f"{len(plan.questions):,} questions, {plan.tables:,} tables, k = {plan.k:,}"
-    yield f"{plan.benchmark}, {plan.split}: {counts}"
-    for system in plan.systems:
-        records = run.of(system)
-        yield f"\n{system.name}"
-        for name, found in means(records).items():
-            if name in SHOWN or name.startswith(("cells@", "matched_cells@")):
-                interval = f"{found.mean:.3f}  [{found.low:.3f}, {found.high:.3f}]"
-                yield f"  {metric_name(name):<22} {interval}  of {found.n:,}"
-        everything = run.with_preparation(system)
-        for cause, ids in causes(everything).items():
-            more = "" if len(ids) <= 3 else ", …"
-            yield f"  failed, {cause}: {len(ids):,} ({', '.join(ids[:3])}{more})"
-        for stage, times in latency(records).items():
-            yield f"  {stage}: {times['median']:.1f} ms median, {times['p95']:.1f} ms at the 95th percentile"
-        yield from size_lines(records)
-        used = spent(everything)
-        if used["requests"]:
-            yield f"  {_used(used)}"
-            if len(used["stages"]) > 1:
-                yield from (f"    {stage}: {_used(part)}" for stage, part in used["stages"].items())
-    first = plan.systems[0]
-    for other in plan.systems[1:]:
-        yield f"\n{other.name} against {first.name}"
-        yield from _differences(compare_records(run.of(first), run.of(other)))
+    return f"{plan.benchmark}, {plan.split}: {counts}"
 
 
-def _used(used: Mapping[str, Any]) -> str:
-    cost = "unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
-    return f"{used['requests']:,} requests, cost {cost}"
+def report_tables(run: Run) -> Iterator[ReportTable]:
+    """Means with intervals, differences from the first system, confidence, time, sizes, failures and cost."""
+    systems, scores = run.plan.systems, {system.name: means(run.of(system)) for system in run.plan.systems}
+    names = sorted({name for found in scores.values() for name in found if _is_shown(name)}, key=_place)
+    yield _report_table(
+        "Means",
+        ("", *scores),
+        ((metric_name(name), *(_mean(found.get(name), run) for found in scores.values())) for name in names),
+    )
+    for other in systems[1:]:
+        yield _report_table(
+            f"{other.name} against {systems[0].name}",
+            ("", "difference", "p", "better", "worse", "equal"),
+            _differences(compare_records(run.of(systems[0]), run.of(other))),
+        )
+    parts: tuple[tuple[str, tuple[str, ...], Callable[[Run, System], Iterable[tuple[str, ...]]]], ...] = (
+        ("Right answers by confidence", ("confidence", "answers", "right"), _by_confidence),
+        ("Time", ("stage", "median (ms)", "95th percentile (ms)"), _times),
+        ("Size of the gold tables", ("cells", "prompt tokens", "texts encoded", "columns shown recall",
+                                     "values shown recall", "right", "retrieval (ms)"), _sizes),
+        ("Failures", ("cause", "failures", "first"), _failures),
+        ("Cost", ("stage", "requests", "prompt tokens", "completion tokens", "cost"), _costs),
+    )  # fmt: skip
+    for title, head, rows in parts:
+        yield _report_table(
+            title, ("system", *head), ((system.name, *row) for system in systems for row in rows(run, system))
+        )
 
 
-def comparison_lines(earlier: Mapping[str, Any], run: Run) -> Iterator[str]:
-    """Comparison of each system with the same one of an earlier result, or with its first."""
-    for system in run.plan.systems:
-        name, records = records_of(earlier, system.name)
-        yield f"\n{system.name} against {name} of {earlier.get('benchmark')}, {earlier.get('split')}, before"
-        yield from _differences(compare_records(records, run.of(system)))
+def as_markdown(run: Run) -> str:
+    """The report as Markdown; tables without rows are omitted."""
+    parts = [f"# {_plain(report_title(run))}"]
+    for table in report_tables(run):
+        lines = [f"| {' | '.join(map(_plain, row))} |" for row in table.rows]
+        lines.insert(1, "|---" * len(table.rows[0]) + "|")
+        if len(table.rows) > 1:
+            parts.append(f"## {_plain(table.title)}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
 
 
-def _differences(found: Mapping[str, Comparison]) -> Iterator[str]:
+def _report_table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> ReportTable:
+    return ReportTable(title, (head, *rows))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\|`])", r"\\\1", " ".join(text.split())).replace("<", "&lt;")
+
+
+def _is_shown(name: str) -> bool:
+    return name in SHOWN or name.startswith(("cells@", "matched_cells@"))
+
+
+def _mean(found: Interval | None, run: Run) -> str:
+    if found is None:
+        return "–"
+    of = "" if found.n == len(run.plan.questions) else f" of {found.n:,}"
+    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]{of}"
+
+
+def _differences(found: Mapping[str, Comparison]) -> Iterator[tuple[str, ...]]:
     for name, comparison in found.items():
-        if name in SHOWN or name.startswith(("cells@", "matched_cells@")):
-            d, turned = comparison.difference, f"better {comparison.wins:,}, worse {comparison.losses:,}"
-            yield (
-                f"  {metric_name(name):<22} {d.mean:+.3f}  [{d.low:+.3f}, {d.high:+.3f}]  "
-                f"p = {comparison.p:.3f}, {turned}, equal {comparison.ties:,}"
-            )
+        if _is_shown(name):
+            d, counts = comparison.difference, (comparison.wins, comparison.losses, comparison.ties)
+            change = f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+            yield metric_name(name), change, f"{comparison.p:.3f}", *(f"{count:,}" for count in counts)
 
 
-def size_lines(records: Sequence[Record]) -> Iterator[str]:
-    """Means by the cells of a question's gold tables, in ranges whose bounds are powers of 4, as text lines."""
+def _by_confidence(run: Run, system: System) -> Iterator[tuple[str, ...]]:
+    """The share of right answers by the stated confidence, in ten bins of equal width."""
+    bins: dict[int, list[float]] = {}
+    for record in run.of(system):
+        answer = record.answer or {}
+        if answer.get("confidence") is not None and answer.get("text"):
+            bins.setdefault(min(int(10 * answer["confidence"]), 9), []).append(record.scores["match"])
+    for place, right in sorted(bins.items()):
+        yield f"{place / 10:.1f} to {(place + 1) / 10:.1f}", f"{len(right):,}", f"{fmean(right):.3f}"
+
+
+def _times(run: Run, system: System) -> Iterator[tuple[str, ...]]:
+    records = run.of(system)
+    for stage in dict.fromkeys(stage for record in records for stage in record.ms):
+        times = sorted(record.ms[stage] for record in records if stage in record.ms)
+        yield stage, f"{times[len(times) // 2]:,.1f}", f"{times[min(len(times) - 1, len(times) * 95 // 100)]:,.1f}"
+
+
+def _sizes(run: Run, system: System) -> Iterator[tuple[str, ...]]:
+    """Means by the cells of a question's gold tables, in ranges whose bounds are powers of 4."""
     ranges: dict[int, list[Record]] = {}
-    for record in records:
+    for record in run.of(system):
         if record.size.get("shown", bool(record.size)):
             ranges.setdefault((record.size["cells"].bit_length() - 1) // 2, []).append(record)
     for _, within in sorted(ranges.items()):
         cells = [record.size["cells"] for record in within]
-        figures = [f"{min(cells):,} to {max(cells):,} cells" if min(cells) < max(cells) else f"{cells[0]:,} cells"]
-        for name, label in (("tokens", "prompt tokens"), ("encoded", "texts encoded")):
-            values = [record.size[name] for record in within if name in record.size]
-            if values:
-                figures.append(f"{label} {fmean(values):,.1f}")
-        for name, found in means(within).items():
-            if name in ("column_recall", "value_recall", "match"):
-                figures.append(f"{metric_name(name)} {found.mean:.3f}")
+        low, high, scores = min(cells), max(cells), means(within)
+        sizes = ([record.size[name] for record in within if name in record.size] for name in ("tokens", "encoded"))
+        shown = (scores.get(name) for name in ("column_recall", "value_recall", "match"))
         times = [record.ms["retrieval"] for record in within if "retrieval" in record.ms]
-        if times:
-            figures.append(f"retrieval {median(times):.1f} ms median, {max(times):.1f} ms at most")
-        yield f"  {', '.join(figures)}"
+        yield (
+            f"{low:,}" if low == high else f"{low:,} to {high:,}",
+            *(f"{fmean(values):,.1f}" if values else "–" for values in sizes),
+            *("–" if found is None else f"{found.mean:.3f}" for found in shown),
+            f"{median(times):,.1f}" if times else "–",
+        )
+
+
+def _failures(run: Run, system: System) -> Iterator[tuple[str, ...]]:
+    for cause, ids in causes(run.with_preparation(system)).items():
+        yield cause, f"{len(ids):,}", ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+
+
+def _costs(run: Run, system: System) -> Iterator[tuple[str, ...]]:
+    used = spent(run.with_preparation(system))
+    for stage, part in {**used["stages"], **({"total": used} if used["requests"] else {})}.items():
+        counts = (part[name] for name in ("requests", "prompt_tokens", "completion_tokens"))
+        cost = "unknown" if part["cost_usd"] is None else f"${part['cost_usd']:.4f}"
+        yield stage, *("unknown" if count is None else f"{count:,}" for count in counts), cost

@@ -83,7 +83,7 @@ def test_a_model_that_goes_away_half_way_leaves_a_run_that_ends_the_same(
 
     first = run(folders, result, dying)
     assert first.returncode == 0, first.stderr
-    assert "failed, answer: LLMUnreachableError: 3 (q2, q3, q4)" in first.stdout
+    assert "| answer: LLMUnreachableError | 3 | q2, q3, q4 |" in first.stdout
     assert "could not be reached for 3 questions" in first.stdout
     assert result.read_bytes() != undisturbed
     asked: list[str] = []

@@ -17,7 +17,7 @@ from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import LABELS, RERANK, RULES, RunPlan, System, make_plan
 from kgtable.evaluation.session import evaluate
-from kgtable.evaluation.summary import causes, means, result_json, run_lines
+from kgtable.evaluation.summary import as_markdown, causes, means, result_json
 from tests.evaluation.sample import answer
 from tests.evaluation.test_session import settings_for
 from tests.llm.scripted_server import Fail, Say, ScriptedServer
@@ -89,11 +89,10 @@ def test_a_system_says_what_the_model_does_in_its_retrieval(
     assert first[RULES] == "ports"
     assert first[RERANK] != first[LABELS]
     assert spent(run.records)["cost_usd"] > 0
-    assert "    labels: 10 requests" not in (lines := "\n".join(run_lines(run)))
-    assert "    labels: 5 requests, cost $" in lines
+    assert "| hybrid/labels | labels | 5 |" in as_markdown(run)
     page = report_html(run)
     assert "<td>hybrid/labels+rerank</td><td>rerank</td><td>5</td>" in page
-    assert "<td>hybrid/labels+rerank</td><td>together</td><td>10</td>" in page
+    assert "<td>hybrid/labels+rerank</td><td>total</td><td>10</td>" in page
 
 
 @pytest.mark.parametrize(("rerank", "stages"), [(True, {"labels", "rerank", "answer"}), (False, {"labels", "answer"})])

@@ -15,7 +15,7 @@ from kgtable.evaluation.benchmark import Benchmark, check_benchmark
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes, systems
 from kgtable.evaluation.session import evaluate
-from kgtable.evaluation.summary import result_json, run_lines
+from kgtable.evaluation.summary import report_tables, result_json
 from scripts.benchmarks.grown_tables import KEY_COLUMNS, grown_table, growth_benchmark
 
 SIZES = (20, 40)
@@ -79,6 +79,9 @@ def test_a_size_that_cannot_be_made_is_refused(size: int, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+SIZE_TABLE = "Size of the gold tables"
+
+
 def sizes(found: Run, system: str, name: str) -> dict[int, set[int]]:
     """A figure of a system by the cells of the tables."""
     figures: dict[int, set[int]] = {cells: set() for cells in CELLS}
@@ -94,10 +97,11 @@ def test_prompts_and_texts_are_measured_by_size(measured: Run) -> None:
     assert not sizes(measured, "read-table:context=2000", "tokens")[1_600]  # the larger one is refused
     assert sizes(measured, "read-schema", "encoded") == {400: {0}, 1_600: {0}}
     assert [sum(encoded) for encoded in sizes(measured, "tablerag", "encoded").values()] == [20 + 50, 40 + 103]
-    told = [line for line in run_lines(measured) if " cells, " in line]
+    (told,) = [table.rows[1:] for table in report_tables(measured) if table.title == SIZE_TABLE]
     assert len(told) == 2 * len(METHODS) - 1
-    assert told[0].startswith("  400 cells, prompt tokens ")
-    assert "columns shown recall 1.000" in told[4]
+    assert told[0][1] == "400"
+    assert float(told[0][2].replace(",", "")) > 0
+    assert told[4][4] == "1.000"
 
 
 def test_the_gold_tables_alone_are_looked_at_but_tables_are_ranked_over_all(measured: Run) -> None:
@@ -119,5 +123,5 @@ def test_a_second_run_measures_the_same_and_takes_nothing_from_the_cache(
 def test_a_run_that_measures_nothing_has_no_sizes(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
     benchmark, graph = grown
     plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
-    assert not any(" cells, " in line for line in run_lines(plain))
+    assert all(len(table.rows) == 1 for table in report_tables(plain) if table.title == SIZE_TABLE)
     assert not any("size" in question for system in result_json(plain)["systems"] for question in system["questions"])

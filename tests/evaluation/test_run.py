@@ -52,7 +52,6 @@ def test_records_come_in_the_order_of_systems_and_questions(workers: int) -> Non
     found = run(Stages(), workers=workers)
     expected = [(system.name, question.id) for system in PLAN.systems for question in QUESTIONS]
     assert [(record.system, record.question) for record in found.records] == expected
-    assert found.records[0].scores["mrr"] == 1.0
     assert [record.system for record in found.preparations] == ["bm25", "dense"]
 
 

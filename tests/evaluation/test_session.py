@@ -17,7 +17,7 @@ from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
-from kgtable.evaluation.session import evaluate, read_result, write_result
+from kgtable.evaluation.session import evaluate, write_result
 from kgtable.evaluation.summary import causes, means
 from tests.evaluation.sample import answer
 from tests.llm.scripted_server import Fail, Say, ScriptedServer
@@ -97,15 +97,14 @@ def test_failures_are_listed_by_cause_and_count_as_wrong(run: Run) -> None:
 
 def test_the_report_shows_the_same_numbers_and_only_text(run: Run) -> None:
     page = report_html(run)
-    assert '<td class="best">0.400<small>' in page
+    assert "<td>0.400 [" in page
     assert "<b>none</b>" not in page
-    assert page.count("</script>") == 2
+    assert "script" not in page
     assert not re.search(r"""(src|href)=["']|url\(|@import""", page)
-    data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
-    assert data[4]["answers"] == ["<b>none</b>"]
-    assert "How many ships" in data[0]["found"][0]["prompt"]
-    assert data[0]["found"][0]["triples"][0] == "ports, row 1: Skarv · hasPort · Skarv"
-    assert data[0]["found"][0]["answer"]["citations"] == [["ports", 2, 2, "44"]]
+    assert "&lt;b&gt;none&lt;/b&gt;" in page
+    assert "<summary>Prompt</summary><pre>" in page
+    assert "<p>ports, row 1: Skarv · hasPort · Skarv</p>" in page
+    assert "<p>ports, row 2, column 2: 44</p>" in page
 
 
 def test_two_runs_give_the_same_file(
@@ -144,11 +143,3 @@ def test_without_a_model_answers_are_computed_by_rules(
     assert isinstance(again, Run)
     assert {record.system for record in again.records} == {"hybrid/none", "tablerag/none"}
     assert all(record.answer is not None and not record.usage["requests"] for record in again.records)
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, "[]", "{", "\udcff"])
-def test_a_state_file_that_is_no_result(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(UsageError, match=r"state\.json is not"):
-        read_result(path)

@@ -10,7 +10,7 @@ from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, System
-from kgtable.evaluation.summary import compare, compare_records, mean_interval, means, records_of, result_json
+from kgtable.evaluation.summary import compare, compare_records, mean_interval, means, result_json
 
 GONE = Failure("answer", "LLMUnreachableError", "port 1234 refused")
 RECORDS = (
@@ -45,16 +45,6 @@ def test_a_result_holds_no_time_no_cost_and_no_message() -> None:
     assert system["failures"]["schema: LLMReplyError"] == ["ports"]
     assert not {"ms", "usage"} & {key for question in system["questions"] for key in question}
     assert "1234" not in str(result)
-
-
-def test_records_come_back_from_a_result() -> None:
-    result = result_json(Run(PLAN, RECORDS))
-    assert records_of(result, "absent")[0] == "bm25"
-    _, records = records_of(result)
-    assert [record.scores for record in records] == [dict(record.scores) for record in RECORDS]
-    for other in ({}, {"systems": []}, {"systems": [{"name": "x"}]}, {"systems": 3}):
-        with pytest.raises(UsageError, match="not a result of kgtable eval"):
-            records_of(other)
 
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
