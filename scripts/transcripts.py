@@ -77,7 +77,6 @@ def run_document(text: str) -> list[tuple[str, list[Step]]]:
         shim.chmod(0o755)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KGTABLE_", "OPENAI_"))}
         environment = kept | {
-            "KGTABLE_TAGGER": "none",  # the same output with spaCy and without
             "PATH": f"{binaries}:{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
             "COLUMNS": "100",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ from hypothesis import HealthCheck, settings
 # No deadlines, since a busy machine is no bug; the same examples each time.
 settings.register_profile("kgtable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtable")
-# The same features of tables whether spaCy is installed or not; tests/systems/trag/test_text_shapes.py measures both.
-os.environ.setdefault("KGTABLE_TAGGER", "none")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,6 @@
 """The retrieval methods by name, each made once for an open graph and the choices of its user.
 
-A method is named with its options, if it has any: ``hybrid``, ``trag:clusters=5,pagerank=no``.
+A method is named with its options, if it has any: ``hybrid``, ``trag:clusters=5,graph=no``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
@@ -202,7 +202,8 @@ def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str
         option, _, value = (piece.strip() for piece in part.partition("="))
         if option not in known:
             raise RetrievalError(f"The method {name} has no option {option!r}.", hint=f"It has: {', '.join(known)}.")
-        values[option] = _value_of(f"{name}:{option}", value, types[option])
+        kind_of, *_ = get_args(types[option]) or (types[option],)  # of "float | None" the float
+        values[option] = _value_of(f"{name}:{option}", value, kind_of)
     options: Hashable = kind(**values)
     return name, options
 

@@ -31,7 +31,7 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "filter": ("filter", "embedding", "sentences"),
     "candidates": ("candidates",),
     "scores": ("scored",),
-    "tables": ("hyperedges", "candidate_tables", "relations"),
+    "tables": ("hyperedges", "candidate_tables"),
     "reranking": ("reranked", "rerank_refused", "none_fits"),
     "triples": ("read_from",),
     "rank": ("format", "pieces", "substitutes"),
@@ -49,7 +49,6 @@ _PHRASES: Mapping[str, str] = {
     "compared": "candidates compared",
     "filter": "by",
     "sentences": "distinct sentences",
-    "relations": "edges",
     "pieces": "texts compared",
     "read_from": "read when looked at, from the",
 }

@@ -51,7 +51,7 @@ SYSTEMS: Mapping[str, Callable[[], Any]] = {
     "thesis": _thesis,
     **dict.fromkeys(("tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"), _tablerag),
     "dmral": _dmral,
-    **dict.fromkeys(("trag", "trag-paper"), _trag),
+    "trag": _trag,
     "documents": _documents,
 }
 """What loads the module of each method of a published system."""

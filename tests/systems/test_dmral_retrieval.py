@@ -116,7 +116,7 @@ def test_each_step_of_the_paper_can_be_switched_off(graph: kgtable.KnowledgeGrap
     together = {"clubs", "goals", "players"}
     assert set(str(plain["groups"][0]).split(":")[0].split(", ")) == together  # type: ignore[index]
     assert trace("scorer=rules")["groups"] != plain["groups"]
-    for option in ("joinability=1", "coverage=no"):
+    for option in ("joinability=1", "scorer=none"):
         assert set(str(trace(option)["groups"][0]).split(":")[0].split(", ")) != together  # type: ignore[index]
     found = trace(
         "decomposition=model", {"labels": [], "subquestions": ["Who plays for Rovers?", "When did #1 score?"]}
@@ -125,6 +125,6 @@ def test_each_step_of_the_paper_can_be_switched_off(graph: kgtable.KnowledgeGrap
     assert "decompose" not in asked
     assert "decompose_alone" in asked
     assert trace("decomposition=model")["subquestions"] == ()
-    assert trace("gap=1")["gap"] != trace("gap=1,gaps=no")["gap"] == ""
+    assert trace("gap=1")["gap"] != trace("gap=0")["gap"] == ""
     parts = [graph.retrieve("rain in 2001", 9, f"dmral:unionability={least}").tables for least in (0, 1)]
     assert parts[0] != parts[1]

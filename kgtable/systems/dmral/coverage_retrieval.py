@@ -47,7 +47,11 @@ from kgtable.systems.dmral.needs import (
 from kgtable.text.words import is_empty_word
 
 CANDIDATES = 30
-"""Columns that are looked at for a need, as in the paper."""
+"""Columns that are looked at for a need, as in the paper, and tables for a question."""
+
+SEEDS, PER_SUBQUESTION, RESIDUAL = 8, 8, 3
+"""Tables that groups are built around, and tables that are looked for by a sub-question and for a gap."""
+
 
 LEAST_MATCH = 0.4
 """The similarity below which no column answers a need."""
@@ -244,18 +248,13 @@ LIFT = 6.0
 """What the difference of 1 in a table's final score is in logits."""
 
 
-class ReasonerLanguage(StrEnum):
-    """What a model writes the answer's program in: kgtable's algebra, or DuckDB's SQL in a process of its own."""
-
-    PROGRAM = "program"
-    SQL = "sql"
-
-
 class CoverageScorer(StrEnum):
-    """What scores how well tables cover a question: shares of its needs, or weights by `scripts/train_coverage.py`."""
+    """What scores how well tables cover a question: weights by `scripts/train_coverage.py`, shares of its needs, or
+    nothing but the fit of each table."""
 
-    RULES = "rules"
     TRAINED = "trained"
+    RULES = "rules"
+    NONE = "none"
 
 
 class Decomposer(StrEnum):
@@ -269,34 +268,23 @@ class Decomposer(StrEnum):
 class DmralOptions:
     """The options of the method ``dmral``.
 
-    `candidates` tables of the question and `per_subquestion` of each sub-question are looked at, groups are
-    built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
-    which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
-    `steps` is how often a program may be repaired, `language` what a model writes it in. Joins and unions count from
-    the scores `joinability` and `unionability` on. `scorer` scores what a group covers; without `coverage` it is scored
-    by the fit of its tables alone. Without `reasoning` a model sees no sub-questions and replies without steps. Raises
-    `RetrievalError` for numbers out of range.
+    Without `subquestions` none are looked for. A best group that covers less than `gap` of the question has a gap, for
+    which further tables are looked for; 0 is none. `steps` is how often a program may be repaired. Joins
+    and unions count from the scores `joinability` and `unionability` on. `scorer` scores what a group covers. Without
+    `reasoning` a model sees no sub-questions and replies without steps. Raises `RetrievalError` for numbers out of
+    range.
     """
 
-    candidates: int = 30
-    seeds: int = 8
-    per_subquestion: int = 8
     subquestions: bool = True
-    gaps: bool = True
     gap: float = 0.6
-    residual: int = 3
-    unions: bool = True
     steps: int = 2
-    language: ReasonerLanguage = ReasonerLanguage.PROGRAM
     joinability: float = JOINED_FROM
     unionability: float = 0.0
     decomposition: Decomposer = Decomposer.TABLES
-    coverage: bool = True
     scorer: CoverageScorer = CoverageScorer.TRAINED
     reasoning: bool = True
 
     def __post_init__(self) -> None:
-        require_range(self, ("candidates", "seeds", "per_subquestion", "residual"))
         require_range(self, ("steps",), 0)
         require_range(self, ("gap", "joinability", "unionability"), 0, 1)
 
@@ -338,7 +326,7 @@ class CoverageRetriever(HybridRetriever):
         options = self._options
         with clock("needs"):
             matcher = NeedMatcher(information_needs(query.text, self._index), self._index)
-            base = self._fits(scored.table_logits, options.candidates)
+            base = self._fits(scored.table_logits, CANDIDATES)
         if not matcher.needs or not base:
             return scored
         with clock("decomposition"):
@@ -350,16 +338,18 @@ class CoverageRetriever(HybridRetriever):
                     decomposition = worded(query.text, decomposition, self._llm)
         if options.subquestions and len(decomposition.subquestions) > 1:
             with clock("sub-questions"):
-                self._add([part.text for part in decomposition.subquestions], base, options.per_subquestion)
+                self._add([part.text for part in decomposition.subquestions], base, PER_SUBQUESTION)
         with clock("groups"):
-            scorer = read_packaged_json(WEIGHTS)["weights"] if options.scorer is CoverageScorer.TRAINED else BY_RULES
-            finder = GroupFinder(matcher, self._graph, base, GroupWeights(coverage=float(options.coverage)), scorer)
-            groups = finder.groups(_best(base, options.seeds))
-            gap = self._gap(groups[0], finder) if options.gaps else ""
+            trained = options.scorer is CoverageScorer.TRAINED
+            weights = GroupWeights(coverage=float(options.scorer is not CoverageScorer.NONE))
+            scorer = read_packaged_json(WEIGHTS)["weights"] if trained else BY_RULES
+            finder = GroupFinder(matcher, self._graph, base, weights, scorer)
+            groups = finder.groups(_best(base, SEEDS))
+            gap = self._gap(groups[0], finder)
         if gap:
             with clock("gap"):
                 asked = residual_question(query.text, self._described(groups[0]), [gap], self._llm)
-                added = self._add([asked], base, options.residual) if asked else []
+                added = self._add([asked], base, RESIDUAL) if asked else []
                 groups = sorted([*groups, *finder.groups(added)], key=lambda group: (-group.score, group.tables))
         trace |= self._told(decomposition, groups, gap)
         return self._lifted(scored, groups, base)
@@ -373,7 +363,7 @@ class CoverageRetriever(HybridRetriever):
     def _with_joined(self, base: dict[int, float]) -> dict[int, float]:
         """The candidates with the tables that the best of them can be joined with."""
         found = dict(base)
-        for table in _best(base, self._options.seeds):
+        for table in _best(base, SEEDS):
             for other in self._graph.joined(table):
                 found.setdefault(other, 0.0)
         return found
@@ -414,13 +404,12 @@ class CoverageRetriever(HybridRetriever):
                 best[table] = max(group.score, best.get(table, -1.0))
         least = min(best.values())
         final = {table: best.get(table, least - 0.5) + OWN_FIT * base.get(table, 0.0) for table in {*best, *base}}
-        if self._options.unions:
-            for table in [table for table in final if len(self._graph.parts(table)) > 1]:
-                parts = self._graph.parts(table)
-                top = max(final.get(part, -1.0) for part in parts)
-                for part in parts:
-                    behind = PART_OF_BEST * (1 + (part != max(parts, key=lambda p: final.get(p, -1.0))))
-                    final[part] = max(final.get(part, -1.0), top - behind)
+        for table in [table for table in final if len(self._graph.parts(table)) > 1]:
+            parts = self._graph.parts(table)
+            top = max(final.get(part, -1.0) for part in parts)
+            for part in parts:
+                behind = PART_OF_BEST * (1 + (part != max(parts, key=lambda p: final.get(p, -1.0))))
+                final[part] = max(final.get(part, -1.0), top - behind)
         logits = np.array(scored.table_logits, dtype=np.float32, copy=True)
         top_logit, top_score = float(logits.max()), max(final.values())
         lowest = top_logit + LIFT * (min(final.values()) - top_score)

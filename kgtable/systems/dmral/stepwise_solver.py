@@ -1,6 +1,6 @@
 """The reasoner of DMRAL (section 5): a program that grows over the sub-questions, executed, repaired a few times.
 
-With a language model it writes the program along the sub-questions, in kgtable's algebra or in SQL; a program that
+With a language model it writes the program along the sub-questions, in kgtable's algebra; a program that
 fails goes back with its error, `DmralOptions.steps` times at most, and what still fails is not an answer. Without one,
 kgtable's rules answer from the retrieved tables and their joins.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from itertools import combinations
 from string import Template
@@ -21,32 +20,25 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import answer_by_rules, read_program, reading_of, relations_of
 from kgtable.answering.prompting import one_line
 from kgtable.config import Settings
-from kgtable.errors import KgtableError, MissingExtraError
+from kgtable.errors import KgtableError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.executor import run
-from kgtable.programs.scalars import text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.dmral.coverage_retrieval import (
     CoverageRetriever,
     DmralOptions,
-    ReasonerLanguage,
     unmarked,
 )
-from kgtable.systems.tablerag.actions import EMPTY, Observation
-from kgtable.systems.tablerag.code_actions import SandboxError, SqlActions
-from kgtable.systems.tablerag.react import judge_run
+from kgtable.systems.tablerag.actions import EMPTY
 
 TABLES_SHOWN = 6
 """Tables that a model is shown: the best ones, as in the paper, and one more for the gap."""
 
 ROWS_SHOWN = 3
 LONGEST_CELL = 60
-MOST_VALUES = 200
-"""Values that an answer lists."""
-
 _FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -57,17 +49,15 @@ _SCHEMA: Mapping[str, Any] = {
     "required": ["steps", "program"],
     "additionalProperties": False,
 }
-_SQL_SCHEMA: Mapping[str, Any] = {
+_PROGRAM_ALONE: Mapping[str, Any] = {
     **_SCHEMA,
-    "properties": {"steps": _SCHEMA["properties"]["steps"], "sql": {"type": ["string", "null"]}},
-    "required": ["steps", "sql"],
+    "properties": {"program": _SCHEMA["properties"]["program"]},
+    "required": ["program"],
 }
 _PROGRAMS = "answering/prompts/programs.txt"
 
 UNCHECKED = "The program was written by a language model and its reading was not checked."
 UNREAD = "No cell of the tables was read for it."
-LONGEST_STATEMENT = 2_000
-"""Characters of a statement in SQL that an answer tells."""
 
 
 class StepwiseSolver:
@@ -84,63 +74,49 @@ class StepwiseSolver:
 
     def _by_model(self, evidence: Evidence, llm: LLM, on_text: OnText | None) -> Answer:
         retrieval = evidence.retrieval
-        tables = evidence.tables[:TABLES_SHOWN]
-        in_sql = self._options.language is ReasonerLanguage.SQL
         meter = UsageMeter()
         steps: tuple[str, ...] = ()
         fault = ""
-        with closing(SqlActions(evidence, tables if in_sql else ())) as sql:
-            way = "reason" if self._options.reasoning else "single"
-            instructions = (
-                _read(f"{way}_sql", language=sql.instructions())
-                if in_sql
-                else _read(way, programs=(PACKAGE / _PROGRAMS).read_text(encoding="utf-8").strip())
+        way = "reason" if self._options.reasoning else "single"
+        messages: list[Message] = [
+            {"role": "system", "content": _read(way, programs=(PACKAGE / _PROGRAMS).read_text("utf-8").strip())},
+            {"role": "user", "content": self._shown(evidence)},
+        ]
+        schema = _SCHEMA if self._options.reasoning else _PROGRAM_ALONE
+        for _ in range(self._options.steps + 1):
+            request = Request(
+                tuple(messages),
+                schema=schema,
+                stage="answer",
+                temperature=self._settings.temperature,
+                max_tokens=self._settings.max_tokens,
             )
-            messages: list[Message] = [
-                {"role": "system", "content": instructions},
-                {"role": "user", "content": self._shown(evidence)},
-            ]
-            schema = _SQL_SCHEMA if in_sql else _SCHEMA
-            if not self._options.reasoning:
-                written_as = {name: kind for name, kind in schema["properties"].items() if name != "steps"}
-                schema = {**schema, "properties": written_as, "required": list(written_as)}
-            for _ in range(self._options.steps + 1):
-                request = Request(
-                    tuple(messages),
-                    schema=schema,
-                    stage="answer",
-                    temperature=self._settings.temperature,
-                    max_tokens=self._settings.max_tokens,
-                )
-                reply = llm.complete(request, on_text=on_text)
-                meter.add("answer", reply.usage)
-                data = reply.data or {}
-                steps = tuple(str(step) for step in data.get("steps") or ())
-                written = data.get("sql" if in_sql else "program")
-                if written is None:
-                    fault = "The model found no program."
-                    break
-                try:
-                    ran = sql.run(written) if in_sql else None
-                    found = _by_sql(ran, evidence, tables) if ran else _by_program(written, evidence)
-                except (KgtableError, ArithmeticError, RecursionError) as error:
-                    if isinstance(error, (SandboxError, MissingExtraError)):
-                        raise
-                    fault = error.message if isinstance(error, KgtableError) else str(error)
-                    messages += [
-                        {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
-                        {"role": "user", "content": _read("refine", fault=_data(fault[:500]))},
-                    ]
-                    continue
-                return replace(
-                    found,
-                    method=retrieval.method,
-                    model=llm.model,
-                    reasoning="\n".join(steps),
-                    prompt=_as_text(messages),
-                    usage=meter.to_json(),
-                    retrieval=retrieval,
-                )
+            reply = llm.complete(request, on_text=on_text)
+            meter.add("answer", reply.usage)
+            data = reply.data or {}
+            steps = tuple(str(step) for step in data.get("steps") or ())
+            written = data.get("program")
+            if written is None:
+                fault = "The model found no program."
+                break
+            try:
+                found = _by_program(written, evidence)
+            except (KgtableError, ArithmeticError, RecursionError) as error:
+                fault = error.message if isinstance(error, KgtableError) else str(error)
+                messages += [
+                    {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
+                    {"role": "user", "content": _read("refine", fault=_data(fault[:500]))},
+                ]
+                continue
+            return replace(
+                found,
+                method=retrieval.method,
+                model=llm.model,
+                reasoning="\n".join(steps),
+                prompt=_as_text(messages),
+                usage=meter.to_json(),
+                retrieval=retrieval,
+            )
         return Answer(
             question=retrieval.question,
             text="",
@@ -194,22 +170,6 @@ def _by_program(written: Any, evidence: Evidence) -> Answer:
     reasons = (UNCHECKED,) if found.citations else (UNREAD, UNCHECKED)
     answer = Answer(evidence.retrieval.question, "", grounded=bool(found.citations), reasons=reasons, doubtful=True)
     return answer.reading(found)
-
-
-def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> Answer:
-    """What a statement gave, with the cells that it read. Raises `KgtableError` where it failed or gave nothing."""
-    if not found.succeeded:
-        raise KgtableError(found.text)
-    text = "; ".join(text_of(value) for value in found.values[:MOST_VALUES])
-    answer = judge_run(text, [found], evidence, tables).answer
-    faults = () if answer.grounded else (answer.reasons[:1] if answer.citations else (UNREAD,))
-    return replace(
-        answer,
-        verified=False,
-        doubtful=True,
-        reasons=(*faults, UNCHECKED),
-        calculation=str(found.action)[:LONGEST_STATEMENT],
-    )
 
 
 def _data(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Actions in SQL and in Python, each run in a locked-down process of its own; state is kept in it.
+"""Actions in Python with pandas, run in a locked-down process of their own; state is kept in it.
 
 The process is given and gives back one JSON object a line, within limits of time and size.
 """
@@ -6,35 +6,27 @@ The process is given and gives back one JSON object a line, within limits of tim
 from __future__ import annotations
 
 import ast
-import base64
 import importlib.util
-import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
 from kgtable.bounded_process import BoundedProcess, ProcessEndedError
-from kgtable.errors import KgtableError, MissingExtraError
+from kgtable.errors import KgtableError
 from kgtable.llm.protocol import fence
-from kgtable.programs.compiled.sql_tables import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum
 from kgtable.systems.tablerag.vocabulary import cut
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class SandboxError(KgtableError):
@@ -53,14 +45,12 @@ _PACKAGES = ("numpy", "pandas", "dateutil", "six", "pytz", "tzdata")
 _LIBRARIES = ("/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/")
 
 
-class CodeActions(ABC):
-    """Actions that are code: the tables are handed to a process, which is started at the first action.
+class PythonActions:
+    """Actions in Python: the tables are handed to a process inside bubblewrap, which is started at the first action.
 
     A process that is ended, since an action took too long or too much, is started anew with the tables as
     they were; what earlier actions had made is gone then, and the model is told so.
     """
-
-    language = ""
 
     def __init__(self, evidence: Evidence, tables: Sequence[str], *, seconds: float = SECONDS) -> None:
         relations = relations_of(evidence.source)
@@ -72,19 +62,18 @@ class CodeActions(ABC):
 
     def instructions(self) -> str:
         """The language, and the columns of the tables."""
-        columns = "\n".join(table.told(self.quoted) for table in self._tables)
-        template = Template(read_prompt(f"languages/{self.language}"))
-        return template.substitute(columns=columns, fence=fence(columns))
+        columns = "\n".join(table.told() for table in self._tables)
+        return Template(read_prompt("languages/python")).substitute(columns=columns, fence=fence(columns))
 
     def run(self, action: Any) -> Observation:
-        """Run the code and return its result. Raises `SandboxError` without a sandbox, `MissingExtraError`."""
+        """Run the code and return its result. Raises `SandboxError` without a sandbox."""
         code = str(action)
         if len(code) > LONGEST_CODE:
             return Observation(f"Error: the code is longer than {LONGEST_CODE:,} characters.", action=code)
         process = self._started()
         note = " What earlier actions had made is gone." if self._lost else ""
         try:
-            reply = process.ask(self.request(code), self._seconds)
+            reply = process.ask({"code": code}, self._seconds)
         except ProcessEndedError as error:
             process.release()
             self._process, self._lost = None, True
@@ -103,39 +92,18 @@ class CodeActions(ABC):
             self._process.release()
             self._process = None
 
-    @staticmethod
-    @abstractmethod
-    def quoted(name: str) -> str:
-        """A column's name as the language writes it."""
-
-    @abstractmethod
-    def request(self, code: str) -> Mapping[str, Any]:
-        """A piece of code as the process takes it."""
-
-    @abstractmethod
-    def start(self) -> BoundedProcess:
-        """A fresh process."""
-
-    @abstractmethod
-    def handed_over(self) -> list[dict[str, Any]]:
-        """The tables as the process takes them."""
-
-    @abstractmethod
-    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
-        """The columns that the code read by table, the rows (None: all), and whether it counts."""
-
     def _started(self) -> BoundedProcess:
         if self._process is None:
-            process = self.start()
+            process = BoundedProcess(sandbox_command(), {"PATH": "/usr/bin:/bin"})
             try:
-                reply = process.ask({"tables": self.handed_over()}, STARTING_SECONDS)
+                reply = process.ask({"tables": [table.to_json() for table in self._tables]}, STARTING_SECONDS)
             except ProcessEndedError as error:
                 why = process.complaint() or str(error)
                 process.release()
-                raise SandboxError(f"The process for {self.language} did not start: {why}") from error
+                raise SandboxError(f"The process for Python did not start: {why}") from error
             if "error" in reply:
                 process.release()
-                raise SandboxError(f"The process for {self.language} did not start: {reply['error']}.")
+                raise SandboxError(f"The process for Python did not start: {reply['error']}.")
             self._process = process
         return self._process
 
@@ -157,7 +125,7 @@ class CodeActions(ABC):
     def _cells(self, code: str, reply: Mapping[str, Any]) -> tuple[tuple[tuple[str, int, int], ...], int, str | None]:
         """The cells that the code read, how many, and their unit; of code that only goes on with what earlier
         actions made, those that these read."""
-        columns, kept, counts = self.read_by(code, reply)
+        columns, kept, counts = self._columns_read(code, reply)
         cells: list[tuple[str, int, int]] = []
         read = 0
         for table, places in columns:
@@ -168,63 +136,10 @@ class CodeActions(ABC):
             self._read = tuple(cells), read, _common_unit(columns)
         return self._read[0], self._read[1], None if counts else self._read[2]
 
-
-class SqlActions(CodeActions):
-    """Actions in DuckDB's SQL."""
-
-    language = "sql"
-
-    @staticmethod
-    def quoted(name: str) -> str:
-        doubled = name.replace('"', '""')
-        return f'"{doubled}"'
-
-    def request(self, code: str) -> Mapping[str, Any]:
-        return {"statement": code}
-
-    def start(self) -> BoundedProcess:
-        if importlib.util.find_spec("duckdb") is None:
-            raise MissingExtraError("The language sql", "sql")
-        paths = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
-        command = [sys.executable, "-I", "-c", _RUN, "kgtable.systems.tablerag.sql_process", paths]
-        return BoundedProcess(command, {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
-
-    def handed_over(self) -> list[dict[str, Any]]:
-        return [{"alias": table.alias, "arrow": _arrow(table.to_arrow())} for table in self._tables]
-
-    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
-        read = reply.get("read") or {}
-        tables = {str(name).casefold() for name in read.get("tables", ())}
-        names = set(read.get("columns", ()))
-        found = []
-        for table in self._tables:
-            if table.alias.casefold() in tables:
-                every = "*" in names
-                places = [n for n, name in enumerate(table.names) if every or name.lower() in names]
-                found.append((table, places))
-        rows = read.get("rows") if len(found) == 1 else None
-        return found, rows, bool(read.get("counts"))
-
-
-class PythonActions(CodeActions):
-    """Actions in Python with pandas, inside bubblewrap."""
-
-    language = "python"
-
-    @staticmethod
-    def quoted(name: str) -> str:
-        return json.dumps(name, ensure_ascii=False)
-
-    def request(self, code: str) -> Mapping[str, Any]:
-        return {"code": code}
-
-    def start(self) -> BoundedProcess:
-        return BoundedProcess(sandbox_command(), {"PATH": "/usr/bin:/bin"})
-
-    def handed_over(self) -> list[dict[str, Any]]:
-        return [table.to_json() for table in self._tables]
-
-    def read_by(self, code: str, reply: Mapping[str, Any]) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+    def _columns_read(
+        self, code: str, reply: Mapping[str, Any]
+    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+        """The columns that the code read by table, the rows (None: all), and whether it counts."""
         words: set[str] = set()
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -244,12 +159,6 @@ class PythonActions(CodeActions):
         return found, rows, bool(words & {"count", "len", "nunique", "size", "shape", "value_counts"})
 
 
-_RUN = (
-    "import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); import runpy; "
-    "runpy.run_module(sys.argv.pop(), run_name='__main__')"
-)
-
-
 def sandbox_command() -> list[str]:
     """The command that runs the Python process inside bubblewrap.
 
@@ -261,7 +170,7 @@ def sandbox_command() -> list[str]:
     if wrapper is None:
         raise SandboxError(
             "Steps in Python run inside bubblewrap, which is not installed.",
-            hint="Install bubblewrap (bwrap), or take language=program or language=sql.",
+            hint="Install bubblewrap (bwrap), or use language=program.",
         )
     if importlib.util.find_spec("pandas") is None:
         raise SandboxError("Steps in Python need pandas.")
@@ -334,14 +243,6 @@ def _package(name: str) -> list[Path]:
     folder = origin.parent
     beside = folder.parent / f"{name}.libs"
     return [folder, beside] if beside.is_dir() else [folder]
-
-
-def _arrow(table: pa.Table) -> str:
-    pa = arrow()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return base64.b64encode(sink.getvalue().to_pybytes()).decode("ascii")
 
 
 def _shown(value: Datum | None) -> str:

@@ -51,11 +51,6 @@ class SearchMode(StrEnum):
     DENSE = "dense"
     BOTH = "both"
 
-    @property
-    def embeds(self) -> bool:
-        """Whether vectors are needed."""
-        return self is not SearchMode.LEXICAL
-
 
 @dataclass(frozen=True)
 class Searched:
@@ -198,8 +193,7 @@ class DatabaseShelf:
         key: what a table's databases are kept on disk under; None where they are not to be kept.
         folder: where they are kept.
         budget: cell entries of a table.
-        columns: how columns are compared with queries.
-        cells: how cells are compared with queries.
+        search: how entries are compared with queries.
         embedder: encodes them; None leaves the comparison lexical.
 
     May be used from several threads.
@@ -212,13 +206,12 @@ class DatabaseShelf:
         folder: Path,
         *,
         budget: int,
-        columns: SearchMode,
-        cells: SearchMode,
+        search: SearchMode,
         embedder: Callable[[], Embedder | None],
     ) -> None:
         self._content, self._key, self._folder = content, key, folder
         self._budget, self._load = budget, embedder
-        self._columns, self._cells = columns, cells
+        self._search = search
         self._kept: OrderedDict[str, TableDatabases] = OrderedDict()
         self._lock = threading.RLock()
         self.encoded = 0
@@ -270,19 +263,19 @@ class DatabaseShelf:
         return sum(len(kept.vocabulary.cells) for kept in self._kept.values())
 
     def _embedder(self) -> Embedder | None:
-        return self._load() if self._columns.embeds or self._cells.embeds else None
+        return self._load() if self._search is not SearchMode.LEXICAL else None
 
     def _open(self, id: str) -> TableDatabases:
         key = self._key(id)
         vocabulary = self._vocabulary(id, key)
         columns = [Searched(entry.text) for entry in vocabulary.columns]
         cells = [Searched(entry.value, entry.name) for entry in vocabulary.cells]
-        names, new_names = self._encoded([entry.text for entry in vocabulary.columns], key, self._columns)
-        values, new_values = self._encoded(list(map(encoded_text, vocabulary.cells)), key, self._cells)
+        names, new_names = self._encoded([entry.text for entry in vocabulary.columns], key)
+        values, new_values = self._encoded(list(map(encoded_text, vocabulary.cells)), key)
         return TableDatabases(
             vocabulary,
-            EntrySearch(columns, self._columns, names),
-            EntrySearch(cells, self._cells, values),
+            EntrySearch(columns, self._search, names),
+            EntrySearch(cells, self._search, values),
             new_names + new_values,
         )
 
@@ -297,9 +290,9 @@ class DatabaseShelf:
             _write(path, text.encode("ascii"))
         return made
 
-    def _encoded(self, texts: Sequence[str], key: str | None, mode: SearchMode) -> tuple[Matrix | None, int]:
+    def _encoded(self, texts: Sequence[str], key: str | None) -> tuple[Matrix | None, int]:
         """A vector for each text, and how many had to be made."""
-        embedder = self._load() if mode.embeds else None
+        embedder = self._embedder()
         if embedder is None:
             return None, 0
         content = hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16)

@@ -1,28 +1,22 @@
-"""Tables as plain columns of numbers, dates and texts, for SQL and Python."""
+"""Tables as plain columns of numbers, dates and texts, for Python."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.compiled.sql_tables import arrow
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
 from kgtable.systems.tablerag.vocabulary import cut, distinct_names
 from kgtable.tables.model import Role
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 ROW = "row_number"
-MOST_FIGURES = 30
-"""Figures of numbers beyond which a column of them is handed over as floating point."""
-
 MOST_CELLS_LISTED = 20_000
 MOST_COLUMNS_TOLD = 60
 
@@ -59,14 +53,6 @@ class PlainTable:
             values.append([_plain(datum, kind) for datum in found])
         return cls(relation.id, alias, tuple(names), tuple(kinds), rows, tuple(values), relation)
 
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table, the row's number first."""
-        pa = arrow()
-        arrays: dict[str, Any] = {ROW: pa.array(self.rows, pa.int32())}
-        for name, kind, values in zip(self.names, self.kinds, self.values, strict=True):
-            arrays[name] = _array(kind, values)
-        return pa.table(arrays)
-
     def to_json(self) -> dict[str, Any]:
         """As JSON values: numbers as floating point, dates as texts."""
         columns = [
@@ -75,10 +61,10 @@ class PlainTable:
         ]
         return {"alias": self.alias, "rows": list(self.rows), "columns": columns}
 
-    def told(self, quoted: Callable[[str], str]) -> str:
-        """The table described for a model: its name, and names and types of its columns; `quoted` quotes a name."""
+    def told(self) -> str:
+        """The table described for a model: its name, and names and types of its columns."""
         told = zip(self.names, self.kinds, strict=True)
-        listed = [f"{quoted(name)} {kind}" for name, kind in islice(told, MOST_COLUMNS_TOLD)]
+        listed = [f"{json.dumps(name, ensure_ascii=False)} {kind}" for name, kind in islice(told, MOST_COLUMNS_TOLD)]
         more = len(self.names) - len(listed)
         return f"{self.alias}({', '.join(listed)}{f', and {more:,} more' if more else ''})"
 
@@ -100,7 +86,7 @@ class PlainTable:
 
 
 def result_datum(value: Any) -> Datum | None:
-    """A value that SQL or Python gave: ``{"n": "1.5"}`` is a number, else a text or a truth value."""
+    """A value that Python gave: ``{"n": "1.5"}`` is a number, else a text or a truth value."""
     if value is None:
         return None
     if isinstance(value, dict):
@@ -150,19 +136,6 @@ def _date(value: Datum) -> datetime.date | None:
         return datetime.date.fromisoformat(value.value.lexical)
     except ValueError:
         return None
-
-
-def _array(kind: str, values: Sequence[Any]) -> Any:
-    pa = arrow()
-    if kind == "number":
-        figures = [value for value in values if value is not None]
-        places = max((-int(value.as_tuple().exponent) for value in figures), default=0)
-        places = max(places, 0)
-        widest = max((len(str(abs(int(value)))) for value in figures), default=1) + places
-        if widest > MOST_FIGURES:
-            return pa.array([None if value is None else float(value) for value in values], pa.float64())
-        return pa.array(values, pa.decimal128(38, places))
-    return pa.array(values, {"date": pa.date32(), "truth": pa.bool_()}.get(kind, pa.string()))
 
 
 def _json(value: Any) -> Any:

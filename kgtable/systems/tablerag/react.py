@@ -4,7 +4,7 @@ A run has at most so many actions, with state kept between them. With several vo
 one answer has a majority that the runs left could not change (self-consistency, paper, section 4.3).
 
 The verdict on an answer: where the steps were programs, it is judged by the program of the last step that supports
-it. SQL and Python are no programs of kgtable: their results ground an answer, but it is verified only where a program
+it. Python code is not a program of kgtable: its results ground an answer, but it is verified only where a program
 that the rules find computes the same.
 """
 
@@ -33,7 +33,7 @@ from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.syntax import program_to_json
 from kgtable.questions.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.systems.tablerag.actions import NO_ACTION, Actions, Observation, ProgramActions, read_prompt
-from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
+from kgtable.systems.tablerag.code_actions import PythonActions
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, render
 from kgtable.values.decimals import shortened
 
@@ -46,7 +46,6 @@ WIDE = 24
 
 _ACTIONS = {
     "program": ({"type": ["object", "null"]}, "the program, an object"),
-    "sql": ({"type": ["string", "null"]}, "the SQL, a text"),
     "python": ({"type": ["string", "null"]}, "the code, a text"),
 }
 
@@ -82,7 +81,7 @@ class ReactSolver:
     """Answers from what was shown of the tables.
 
     Args:
-        language: that of the actions: ``program``, ``sql`` or ``python``.
+        language: that of the actions: ``program`` or ``python``.
         tables: how many tables the actions may read.
         steps: actions of a run.
         votes: runs, at most; one run is made at temperature 0.
@@ -220,8 +219,6 @@ class ReactSolver:
         return (judged.contradiction or ("" if judged.answer.grounded else " ".join(judged.answer.reasons[:2])))[:600]
 
     def _actions(self, evidence: Evidence, tables: Sequence[str]) -> Actions:
-        if self._language == "sql":
-            return SqlActions(evidence, tables)
         if self._language == "python":
             return PythonActions(evidence, tables)
         return ProgramActions(evidence, tables)

@@ -219,7 +219,6 @@ class ActionLanguage(StrEnum):
     """Language of the solver's steps."""
 
     PROGRAM = "program"
-    SQL = "sql"
     PYTHON = "python"
 
 
@@ -243,8 +242,8 @@ class SolverOptions:
 class TableRagOptions(SolverOptions):
     """Options of ``tablerag``.
 
-    - `top_k` entries a query, a `budget` of cell entries a table, how `columns` and `cells` are compared with queries;
-      those compared by vectors are compared by words in a graph without vectors.
+    - `top_k` entries a query, a `budget` of cell entries a table, and how entries are compared with queries (`search`);
+      in a graph without vectors they are compared by words.
     - `cut`: the share of a query's best score that an entry must reach.
     - `expansion`: whether the question is expanded to queries.
     - `schema`: whether columns are retrieved, or all shown; `values`: whether cells are retrieved, or none shown.
@@ -252,8 +251,7 @@ class TableRagOptions(SolverOptions):
 
     top_k: int = 5
     budget: int = BUDGET
-    columns: SearchMode = SearchMode.BOTH
-    cells: SearchMode = SearchMode.DENSE
+    search: SearchMode = SearchMode.BOTH
     cut: float = CUT
     expansion: bool = True
     schema: bool = True
@@ -276,7 +274,7 @@ def make_tablerag(retrievers: Retrievers, choice: Choice) -> Retriever:
     options = choice.options if isinstance(choice.options, TableRagOptions) else TableRagOptions()
     _check(options, "top_k", "budget")
     require_range(options, ("cut",), 0, 1)
-    shelf = make_shelf(retrievers.material, options.budget, options.columns, options.cells, choice.embedding)
+    shelf = make_shelf(retrievers.material, options.budget, options.search, choice.embedding)
     view = SchemaCellView(options.top_k, options.cut, schema=options.schema, values=options.values)
     return _retriever(retrievers, options, shelf, view, expands=options.expansion)
 
@@ -288,21 +286,18 @@ def make_baseline(
     options = choice.options if isinstance(choice.options, BaselineOptions) else BaselineOptions()
     _check(options, "rows", "budget", "context")
     material = retrievers.material
-    shelf = make_shelf(material, options.budget, SearchMode.LEXICAL, SearchMode.LEXICAL, choice.embedding)
+    shelf = make_shelf(material, options.budget, SearchMode.LEXICAL, choice.embedding)
     return _retriever(retrievers, options, shelf, make(shelf, options))
 
 
-def make_shelf(
-    material: Material, budget: int, columns: SearchMode, cells: SearchMode, embedding: str | None = None
-) -> DatabaseShelf:
+def make_shelf(material: Material, budget: int, search: SearchMode, embedding: str | None = None) -> DatabaseShelf:
     """The databases of a graph's tables, kept in the user's cache."""
     return DatabaseShelf(
         _content(material),
         _table_keys(material),
         cache_folder() / "tablerag",
         budget=budget,
-        columns=columns,
-        cells=cells,
+        search=search,
         embedder=partial(_embedder, material, embedding),
     )
 

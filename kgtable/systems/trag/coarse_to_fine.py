@@ -1,8 +1,7 @@
 """Retrieval from coarse to fine: hyperedges, a local graph of their tables, PageRank (T-RAG, 3.2 and 3.3).
 
 As published the walk starts by the cosine of question and table and goes along cosines. kgtable's own variant
-starts by the table scores of `hybrid`, looks at its best tables too, and goes along what the RDF graph says:
-parts of one table, shared subjects, shared predicates.
+starts by the table scores of `hybrid`, looks at its best tables too, and goes along the parts of one table.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 from kgtable.building.generations import Generation
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.index.postings import FloatArray, IntArray
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
@@ -25,15 +25,13 @@ from kgtable.retrieval.ranking import Scored, softmax
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.retrieval.table_texts import TriplesOf
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
-from kgtable.systems.trag.hypergraph import Hyperedge, TableHypergraph
+from kgtable.systems.trag.hypergraph import TableHypergraph
 from kgtable.systems.trag.table_features import similarities
-from kgtable.systems.trag.table_graph import (
-    all_near,
-    personalised_pagerank,
-    transitions,
-    within,
-)
-from kgtable.systems.trag.trag_options import NEIGHBOURS, Feature, PublishedOptions, Start, TableRelation, TragOptions
+from kgtable.systems.trag.table_graph import all_near, parts_of_one, personalised_pagerank
+from kgtable.systems.trag.trag_options import TableRelation, TragOptions
+
+CANDIDATES = 200
+"""Tables of `hybrid` that join those of the hyperedges."""
 
 TEMPERATURE = 2.0
 """Flattens the table scores of `hybrid` before they become chances to start at a table."""
@@ -42,22 +40,24 @@ TEMPERATURE = 2.0
 class TragRetriever:
     """Finds tables from coarse to fine, and in them the triples."""
 
+    name = "trag"
+
     def __init__(
         self,
         hypergraph: TableHypergraph,
         hybrid: HybridRetriever,
         triples_of: TriplesOf,
+        relations: TableRelations,
         options: TragOptions | None = None,
     ) -> None:
-        self.hypergraph = hypergraph
-        self._hybrid, self._triples_of = hybrid, triples_of
-        self.options = options or TragOptions()
-        self.name = "trag-paper" if isinstance(self.options, PublishedOptions) else "trag"
+        self.hypergraph, self.options = hypergraph, options or TragOptions()
+        self._hybrid, self._triples_of, self._relations = hybrid, triples_of, relations
+        self._parts = parts_of_one(relations.unions, hypergraph.index.corpus.table_ids)
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> TragRetriever:
         """The same retriever with another language model for the question's labels, or none."""
         hybrid = self._hybrid.with_model(llm, rerank=rerank)
-        return TragRetriever(self.hypergraph, hybrid, self._triples_of, self.options)
+        return TragRetriever(self.hypergraph, hybrid, self._triples_of, self._relations, self.options)
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the best first.
@@ -66,11 +66,10 @@ class TragRetriever:
         """
         clock, trace = Clock(), dict[str, Any]()
         scored: Scored | None = None
-        if self.options.start is Start.HYBRID:
-            found = self._hybrid.score(question, k, clock, trace)
-            if found is None:
+        if not self.options.published:
+            scored = self._hybrid.score(question, k, clock, trace)
+            if scored is None:
                 return Retrieval(question, (), (), clock.times, self.name, trace)
-            scored = found
         with clock("tables"):
             nodes, shares = self.ranked_tables(question, None if scored is None else scored.table_logits, trace)
         tables = self._scored_tables(nodes, shares)
@@ -88,75 +87,38 @@ class TragRetriever:
         `hybrid` are the table scores of `hybrid`, shape (tables,), where the walk starts by them.
         """
         options, space = self.options, self.hypergraph.space
-        index = self.hypergraph.index
-        vectors = index.embed([question])
+        vectors = self.hypergraph.index.embed([question])
         asked = space.of_question(question, None if vectors is None else vectors[0])
-        nodes, chosen = self._candidates(
-            {feature: row for feature, row in asked.items() if feature in options.features}, hybrid
+        chosen = self.hypergraph.hyperedges(options.clusters, options.typical).nearest(
+            {feature: row for feature, row in asked.items() if feature in options.features}
         )
-        if hybrid is None:
-            near = space.nearness
-            start = np.clip(similarities(space.rows[near][nodes], asked[near]), 0, None)
-        else:
-            start = softmax(hybrid[nodes] / TEMPERATURE)
-        shares = self._walked(nodes, start)
-        order = np.argsort(-shares, kind="stable")
-        if trace is not None:
-            trace |= {"hyperedges": [f"{edge.name} ({len(edge.members)} tables)" for edge in chosen]}
-            trace |= {"candidate_tables": len(nodes), "relations": [str(name) for name in options.relations]}
-        return nodes[order], shares[order]
-
-    def _candidates(
-        self, asked: dict[Feature, FloatArray], hybrid: FloatArray | None
-    ) -> tuple[IntArray, list[Hyperedge]]:
-        """The tables of the hyperedges nearest to the question, and `hybrid`'s best; rising numbers."""
-        options = self.options
-        chosen = self.hypergraph.hyperedges(options.clusters, options.typical).nearest(asked)
         taken = np.zeros(self.hypergraph.index.corpus.places.tables, dtype=np.bool_)
         for edge in chosen:
             taken[edge.members] = True
         if hybrid is not None:
-            taken[np.argsort(-hybrid, kind="stable")[: options.candidates]] = True
-        return np.flatnonzero(taken), chosen
-
-    def _walked(self, nodes: IntArray, start: FloatArray) -> FloatArray:
-        """The shares of the tables after the walk; those of the best are refined among themselves."""
-        options = self.options
-        if not options.pagerank or not options.relations:
-            return start
-        shares = self._walk(nodes, start)
-        kept = min(options.kept, len(nodes))
-        for _ in range(1, options.rounds):
-            best = np.sort(np.argsort(-shares, kind="stable")[:kept])
-            rest = np.setdiff1d(np.arange(len(nodes)), best)
-            refined = self._walk(nodes[best], start[best])
-            # The others come after the best, in the order they had.
-            above = float(shares[rest].max(initial=0.0))
-            shares = shares.copy()
-            shares[best] = above + refined
-        return shares
-
-    def _walk(self, nodes: IntArray, start: FloatArray) -> FloatArray:
-        options = self.options
-        return personalised_pagerank(self._local(nodes), start, options.alpha)
-
-    def _local(self, nodes: IntArray) -> sp.csr_matrix:
-        """The edges among some tables; each relation has the same say at a table that it joins with others."""
-        options = self.options
-        graphs = [self._edges(relation, nodes) for relation in options.relations]
-        if len(graphs) == 1:
-            # As in the paper a table is similar to itself; a part of a table is not its own part.
-            loops = options.relations[0] is TableRelation.SIMILARITY
-            return graphs[0] + sp.identity(len(nodes), format="csr") if loops else graphs[0]
-        return sp.csr_matrix(sum(transitions(graph) for graph in graphs))
+            taken[np.argsort(-hybrid, kind="stable")[:CANDIDATES]] = True
+        nodes = np.flatnonzero(taken)
+        if hybrid is None:
+            near = space.nearness
+            start = np.clip(similarities(space.rows[near][nodes], asked[near]), 0, None)
+            # As in the paper a table is similar to itself.
+            edges = self._edges(TableRelation.SIMILARITY, nodes) + sp.identity(len(nodes), format="csr")
+        else:
+            start = softmax(hybrid[nodes] / TEMPERATURE)
+            edges = self._edges(TableRelation.PARTS, nodes)
+        shares = personalised_pagerank(edges, start, options.damping)
+        order = np.argsort(-shares, kind="stable")
+        if trace is not None:
+            trace |= {"hyperedges": [f"{edge.name} ({len(edge.members)} tables)" for edge in chosen]}
+            trace |= {"candidate_tables": len(nodes)}
+        return nodes[order], shares[order]
 
     def _edges(self, relation: TableRelation, nodes: IntArray) -> sp.csr_matrix:
         """The edges of one relation among some tables."""
-        options = self.options
-        if relation is TableRelation.SIMILARITY and not options.neighbours:
-            space = self.hypergraph.space
-            return all_near(space.rows[space.nearness][nodes], options.threshold)
-        return within(self.hypergraph.edges(relation, options.threshold, options.neighbours or NEIGHBOURS), nodes)
+        if relation is TableRelation.PARTS:
+            return sp.csr_matrix(self._parts[nodes][:, nodes])
+        space = self.hypergraph.space
+        return all_near(space.rows[space.nearness][nodes], self.options.threshold)
 
     def relations_among(self, tables: Sequence[str]) -> list[tuple[str, str, TableRelation, float]]:
         """The edges between these tables by every relation: both ids, the relation and its weight."""
@@ -193,7 +155,6 @@ class TragRetriever:
         return triples
 
 
-def open_hypergraph(index: GraphIndex, names: Namespaces, *, schema: bool = False) -> TableHypergraph:
+def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:
     """The hypergraph of a graph on disk, as its last ``kgtable hypergraph`` wrote it, or computed here."""
-    generation = Generation(0, index.folder.parent, names.base)
-    return TableHypergraph.open(index, stored_hypergraph(generation), schema=schema)
+    return TableHypergraph.open(index, stored_hypergraph(Generation(0, index.folder.parent, names.base)))

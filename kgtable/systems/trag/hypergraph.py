@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from kgtable.errors import MissingExtraError
 from kgtable.index.corpus import CorpusParts
@@ -28,25 +27,19 @@ from kgtable.storage import whole_file
 from kgtable.systems.trag.table_features import (
     FeatureRows,
     FeatureSpace,
-    TextShape,
-    installed_shape,
+    installed_tagger,
     linearised,
     mean_of,
+    shapes_of,
     similarities,
 )
-from kgtable.systems.trag.table_graph import (
-    nearest_tables,
-    parts_of_one,
-    sharing_predicates,
-    sharing_subjects,
-)
-from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL, Feature, TableRelation
+from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL, Feature
 
 SEED, TRIALS = 42, 10
 ALL_AT_ONCE = 20_000
 """Tables up to which KMeans sees all of them in each step; beyond, it takes them in batches."""
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -202,50 +195,44 @@ def _digests(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 class TableHypergraph:
-    """The features, hyperedges and edges over the tables of an open graph, made when they are asked for.
+    """The features and hyperedges of the tables of an open graph, made when they are asked for.
 
     `stored` is the file with hyperedges that were written to the graph, where there are any; others are
-    kept in the user's cache. With `schema` the semantic feature is the vector of a table's text, as in the paper.
+    kept in the user's cache.
     """
 
-    def __init__(
-        self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None, *, schema: bool = False
-    ) -> None:
-        self.index = index
-        self.texts = texts
-        self.schema = schema and index.vectors is not None
-        self._stored = stored
-        self._edges: dict[tuple[TableRelation, float, int], sp.csr_matrix] = {}
+    def __init__(self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None) -> None:
+        self.index, self.texts = index, texts
+        self._stored, self._tagger = stored, installed_tagger()
         self._hypergraphs: dict[tuple[int, int], Hypergraph] = {}
 
     @cached_property
     def space(self) -> FeatureSpace:
         """The features of the tables."""
-        vectors = self.index.vectors
-        of_tables = None if vectors is None else self._schema_vectors() if self.schema else vectors.tables
-        return FeatureSpace.of(self.texts, of_tables, self._shape)
+        vectors = (
+            None if self.index.vectors is None else self._kept("schema", lambda: self.index.embed(list(self.texts)))
+        )
+        shapes = self._kept("shapes", lambda: shapes_of(self.texts, self._tagger))
+        return FeatureSpace.of(self.texts, vectors, shapes, self._tagger)
 
-    def _schema_vectors(self) -> Matrix:
-        """The vectors of the texts, kept in the user's cache."""
-        key = hashlib.sha256(repr((self.index.embedding, self.texts)).encode("utf-8", "surrogatepass")).hexdigest()
+    def _kept(self, name: str, make: Callable[[], Matrix | None]) -> Matrix:
+        """Rows that are made of the texts, kept in the user's cache."""
+        key = hashlib.sha256(repr((name, self.made_by, self.texts)).encode("utf-8", "surrogatepass")).hexdigest()
         path = cache_folder() / "hypergraphs" / f"{key}.npy"
         with suppress(OSError, ValueError):
             return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
-        vectors = self.index.embed(list(self.texts))
-        assert vectors is not None
+        rows = make()
+        assert rows is not None
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
-            np.save(file, vectors, allow_pickle=False)
-        return vectors
-
-    @cached_property
-    def _shape(self) -> TextShape:
-        return installed_shape()
+            np.save(file, rows, allow_pickle=False)
+        return rows
 
     @property
     def made_by(self) -> str:
-        """The embedding and the text shape that the features are made by."""
-        return ", ".join(filter(None, (self.index.embedding, self._shape.name, "schema" * self.schema)))
+        """The embedding and the tagger that the features are made by."""
+        tagger = self._tagger.meta if self._tagger else {}
+        return ", ".join(filter(None, (self.index.embedding, tagger.get("name"), tagger.get("version"))))
 
     def hyperedges(self, clusters: int, typical: int) -> Hypergraph:
         """The hypergraph with so many clusters and typical tables."""
@@ -264,8 +251,6 @@ class TableHypergraph:
     def _make(self, clusters: int, typical: int) -> Hypergraph:
         tables, texts = self.index.corpus.table_ids, self.texts
         key = hashlib.sha256(repr((self.made_by, clusters, typical, tables, texts)).encode())
-        if Feature.SEMANTIC in self.space.rows:
-            key.update(np.ascontiguousarray(self.space.rows[Feature.SEMANTIC]).tobytes())
         path = cache_folder() / "hypergraphs" / f"{key.hexdigest()}.json"
         found = Hypergraph.load(path, tables, texts, self.space, self.made_by)
         if found is None:
@@ -274,28 +259,8 @@ class TableHypergraph:
             found.save(path)
         return found
 
-    def edges(self, relation: TableRelation, threshold: float, neighbours: int) -> sp.csr_matrix:
-        """The tables joined by one relation, shape (tables, tables), symmetric."""
-        key = (relation, threshold, neighbours)
-        if key not in self._edges:
-            self._edges[key] = self._joined(*key)
-        return self._edges[key]
-
-    def _joined(self, relation: TableRelation, threshold: float, neighbours: int) -> sp.csr_matrix:
-        corpus = self.index.corpus
-        if relation is TableRelation.SUBJECTS:
-            return sharing_subjects(corpus.places, len(corpus.texts), neighbours)
-        if relation is TableRelation.PREDICATES:
-            return sharing_predicates(corpus.places, neighbours)
-        if relation is TableRelation.PARTS:
-            near = self.edges(TableRelation.SIMILARITY, threshold, neighbours)
-            subjects = self.edges(TableRelation.SUBJECTS, threshold, neighbours)
-            predicates = self.edges(TableRelation.PREDICATES, threshold, neighbours)
-            return parts_of_one(corpus.places, near, subjects.maximum(predicates))
-        return nearest_tables(self.space.rows[self.space.nearness], threshold, neighbours)
-
     @classmethod
-    def open(cls, index: GraphIndex, stored: Path | None, *, schema: bool = False) -> TableHypergraph:
+    def open(cls, index: GraphIndex, stored: Path | None) -> TableHypergraph:
         """The hypergraph of the tables of an index; `stored` is the file to take hyperedges up from."""
         heads = map(json.loads, CorpusParts.open(index.folder).heads)
-        return cls(index, [linearised(TableHead.from_list(head)) for head in heads], stored, schema=schema)
+        return cls(index, [linearised(TableHead.from_list(head)) for head in heads], stored)

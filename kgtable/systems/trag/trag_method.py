@@ -1,4 +1,4 @@
-"""The methods ``trag`` and ``trag-paper``: their retriever, and their solver (T-RAG, section 3.4 and appendix A.2).
+"""The method ``trag``: its retriever, and its solver (T-RAG, section 3.4 and appendix A.2).
 
 The solver is a model that sees how the retrieved tables are related. Its reply has the form of every other method's:
 a program or cited cells, executed, grounded and judged alike.
@@ -16,12 +16,13 @@ from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import ContextUnit, Kind, Presentation
 from kgtable.config import Settings
 from kgtable.errors import MissingExtraError
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.trag.trag_options import PublishedOptions, TableRelation, TragOptions
+from kgtable.systems.trag.trag_options import TableRelation, TragOptions
 
 Related = Callable[[Sequence[str]], Sequence[tuple[str, str, TableRelation, float]]]
 """The edges between some tables: both ids, the relation and its weight."""
@@ -91,7 +92,7 @@ class GraphAwareSolver:
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
-    """The retriever of both methods, which share the features, hyperedges and edges of a graph.
+    """The retriever; those of a graph share its features and hyperedges.
 
     Raises `RetrievalError` for a graph without an index, `MissingExtraError` without scikit-learn or scipy.
     """
@@ -106,30 +107,26 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material.on_disk("trag")
     assert isinstance(hybrid, HybridRetriever)
     options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
-    known = (other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever))
-    made = next((other for other in known if other.schema == options.schema), None)
-    hypergraph = made or open_hypergraph(hybrid.index, material.names, schema=options.schema)
-    return TragRetriever(hypergraph, hybrid, material.triples_of, options)
+    made = (other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever))
+    hypergraph = next(made, None) or open_hypergraph(hybrid.index, material.names)
+    relations = TableRelations.open(material.index_path)
+    return TragRetriever(hypergraph, hybrid, material.triples_of, relations, options)
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
-    """The solver of both methods. Raises `ConfigError` for a presentation that does not exist."""
+    """The solver."""
     del source
     chosen = options if isinstance(options, TragOptions) else TragOptions()
-    presentation(chosen.shown)
 
     def related(tables: Sequence[str]) -> Sequence[tuple[str, str, TableRelation, float]]:
         from kgtable.systems.trag.coarse_to_fine import TragRetriever
 
-        retriever = retrievers.get("trag-paper" if isinstance(chosen, PublishedOptions) else "trag")
+        retriever = retrievers.get("trag")
         return retriever.relations_among(tables) if isinstance(retriever, TragRetriever) else ()
 
     return GraphAwareSolver(related, chosen, settings)
 
 
-METHODS = {
-    "trag": Method(make_retriever, TragOptions),
-    "trag-paper": Method(make_retriever, PublishedOptions),
-}
+METHODS = {"trag": Method(make_retriever, TragOptions)}
 SOLVERS = dict.fromkeys(METHODS, make_solver)
 OBEYED = ("prompt", "temperature", "context_tokens", "max_tokens")

@@ -1,4 +1,4 @@
-"""The options of ``trag``: as published, and as kgtable presets them."""
+"""The options of ``trag``: what the paper varies, and whether its procedure runs as published."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from kgtable.retrieval.registry import require_range
 CLUSTERS, TYPICAL = 10, 100
 """K and k of the paper (appendix D.3)."""
 
-DAMPING = 0.85
-"""The paper's α."""
-
-NEIGHBOURS = 20
-"""Edges of a table that are kept, the heaviest."""
+DAMPING, OWN_DAMPING = 0.85, 0.3
+"""α of the paper, and of a walk along the parts of tables."""
 
 
 class Feature(StrEnum):
@@ -30,67 +27,42 @@ class TableRelation(StrEnum):
     """The kind of an edge between two tables."""
 
     SIMILARITY = "similarity"
-    SUBJECTS = "shared subjects"
-    PREDICATES = "shared predicates"
     PARTS = "parts of one table"
-
-
-class Start(StrEnum):
-    """The start of the walk: by cosine of question and table, or by the table scores of `hybrid`."""
-
-    SIMILARITY = "similarity"
-    HYBRID = "hybrid"
 
 
 @dataclass(frozen=True)
 class TragOptions:
     """The options of ``trag``.
 
+    - `published`: as in the paper, the walk starts by the cosine of question and table and goes along cosines, and a
+      model is shown HTML. Otherwise it starts by the table scores of `hybrid`, whose best tables join those of the
+      hyperedges, goes along the parts of tables, and a model is shown sub-tables.
     - `clusters`, `typical`: K and k of the hypergraph.
     - `semantic`, `structural`, `heuristic`: the features whose hyperedges take part.
-    - `start`: what the walk starts by; with ``hybrid`` its `candidates` best tables join those of the hyperedges.
-    - `similarity`, `subjects`, `predicates`, `parts`: the edges that the walk goes along.
-    - `threshold`, `neighbours`: the least cosine of an edge (τ), and how many edges a table keeps; 0 keeps every
-      edge of `similarity`.
-    - `schema`: whether the semantic feature is the vector of the linearised schema, not that of the search index.
-    - `pagerank`: whether there is a walk at all; `alpha` is its damping, the weight of the edges.
-    - `rounds`, `kept`: how often the walk is repeated on the `kept` best tables alone.
-    - `shown`: how a model is shown the tables, as a name of a presentation, such as ``subtable`` or ``html``.
+    - `threshold`: the least cosine of an edge (τ).
+    - `alpha`: the weight of the edges in the walk; 0 is no walk, None the default of either way.
     - `graph`, `reasoning`: whether the prompt has the relations between the tables, and asks for long reasoning.
     """
 
+    published: bool = False
     clusters: int = CLUSTERS
     typical: int = TYPICAL
     semantic: bool = True
     structural: bool = True
     heuristic: bool = True
-    start: Start = Start.HYBRID
-    candidates: int = 200
-    similarity: bool = False
-    subjects: bool = False
-    predicates: bool = False
-    parts: bool = True
     threshold: float = 0.3
-    neighbours: int = NEIGHBOURS
-    schema: bool = False
-    pagerank: bool = True
-    alpha: float = 0.3
-    rounds: int = 1
-    kept: int = 50
-    shown: str = "subtable"
+    alpha: float | None = None
     graph: bool = True
     reasoning: bool = True
 
     def __post_init__(self) -> None:
-        require_range(self, ("clusters", "typical", "candidates", "rounds", "kept"))
-        require_range(self, ("neighbours",), 0)
+        require_range(self, ("clusters", "typical"))
         require_range(self, ("threshold",), 0, 1)
-        if not 0 <= self.alpha < 1:
+        if self.alpha is not None and not 0 <= self.alpha < 1:
             raise RetrievalError("The option alpha lies between 0 and 1, and is less than 1.")
-        if not self.features and self.start is Start.SIMILARITY:
+        if not self.features and self.published:
             raise RetrievalError(
-                "Without a feature no table is found.",
-                hint="Leave one of semantic, structural and heuristic on, or take start=hybrid.",
+                "Without a feature no table is found.", hint="Leave one of semantic, structural and heuristic on."
             )
 
     @property
@@ -100,20 +72,11 @@ class TragOptions:
         return frozenset(feature for feature, wanted in zip(Feature, chosen, strict=True) if wanted)
 
     @property
-    def relations(self) -> tuple[TableRelation, ...]:
-        """The kinds of edges that the walk goes along."""
-        chosen = (self.similarity, self.subjects, self.predicates, self.parts)
-        return tuple(relation for relation, wanted in zip(TableRelation, chosen, strict=True) if wanted)
+    def damping(self) -> float:
+        """The weight of the edges in the walk."""
+        return self.alpha if self.alpha is not None else DAMPING if self.published else OWN_DAMPING
 
-
-@dataclass(frozen=True)
-class PublishedOptions(TragOptions):
-    """The options of ``trag-paper``: the same, preset as the paper has them."""
-
-    start: Start = Start.SIMILARITY
-    similarity: bool = True
-    parts: bool = False
-    alpha: float = DAMPING
-    neighbours: int = 0
-    schema: bool = True
-    shown: str = "html"
+    @property
+    def shown(self) -> str:
+        """The presentation by which a model is shown the tables."""
+        return "html" if self.published else "subtable"

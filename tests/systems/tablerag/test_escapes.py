@@ -1,4 +1,4 @@
-"""Attempts to break out of the processes in which SQL and Python by a model run."""
+"""Attempts to break out of the process in which Python by a model runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.tablerag import code_actions
-from kgtable.systems.tablerag.code_actions import CodeActions, PythonActions, SandboxError, SqlActions
+from kgtable.systems.tablerag.code_actions import PythonActions, SandboxError
 
 SECRET = "sk-of-nobody"
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -37,13 +37,6 @@ def secret() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGTABLE_API_KEY", SECRET)
         yield
-
-
-@pytest.fixture(scope="module")
-def sql(opened: KnowledgeGraph, secret: None) -> Iterator[SqlActions]:
-    actions = SqlActions(evidence(opened), ["orders"], seconds=1.0)
-    yield actions
-    actions.close()
 
 
 @pytest.fixture(scope="module")
@@ -79,61 +72,6 @@ def untouched(graph_folder: Path, listener: socket.socket, tmp_path: Path) -> It
     with pytest.raises(BlockingIOError):
         listener.accept()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bait.csv"]
-
-
-SQL = {
-    "read a file": "SELECT * FROM read_csv('{folder}/bait.csv')",
-    "read a file by name": "SELECT * FROM '{folder}/bait.csv'",
-    "read a text": "SELECT * FROM read_text('/etc/passwd')",
-    "list files": "SELECT * FROM glob('{folder}/*')",
-    "guess a file": "SELECT * FROM sniff_csv('{folder}/bait.csv')",
-    "write a file": "COPY T1 TO '{folder}/out.csv'",
-    "write a database": "EXPORT DATABASE '{folder}/out'",
-    "attach a database": "ATTACH '{folder}/other.db' AS other; CREATE TABLE other.x AS SELECT 1",
-    "install an extension": "INSTALL httpfs",
-    "load an extension": "LOAD '{folder}/evil.duckdb_extension'",
-    "change a setting": "SET enable_external_access = true",
-    "reset a setting": "RESET lock_configuration",
-    "change a setting by pragma": "PRAGMA enable_external_access",
-    "more memory": "SET memory_limit = '64GB'",
-    "network": "SELECT * FROM read_parquet('http://127.0.0.1:{port}/x.parquet')",
-    "a secret": "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'a', SECRET 'b')",
-    "variables": "SELECT getenv('KGTABLE_API_KEY')",
-    "objects of the process": "SELECT * FROM connection",
-    "memory": "SELECT length(string_agg(repeat('x', 10000000), '')) FROM range(1000) t(n) ORDER BY 1",
-    "memory in a list": "SELECT list(n) FROM range(4000000000) t(n)",
-}
-
-
-@pytest.mark.parametrize("name", SQL)
-def test_sql_does_not_escape(name: str, sql: SqlActions, listener: socket.socket, tmp_path: Path) -> None:
-    statement = SQL[name].format(folder=tmp_path, port=listener.getsockname()[1])
-    found = sql.run(statement)
-    assert found.text.startswith("Error: "), found.text
-    assert "bait-text" not in found.text
-    assert SECRET not in found.text
-    assert sql.run("SELECT count(*) FROM T1").text == "6"
-
-
-def test_sql_without_end_is_ended(sql: SqlActions) -> None:
-    endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
-    assert "took too long" in sql.run(endless).text
-    assert sql.run("SELECT count(*) FROM T1").text == "6"
-
-
-def test_huge_output_of_sql_is_cut(sql: SqlActions) -> None:
-    wide = sql.run("SELECT repeat('x', 40000000)")
-    assert len(wide.text) < 3_000
-    long = sql.run("SELECT n FROM range(1000000) t(n)")
-    assert len(long.text) < 3_000
-    assert "… cut" in long.text
-
-
-def test_what_sql_destroys_is_its_own(sql: SqlActions) -> None:
-    assert not sql.run("DROP TABLE T1").succeeded
-    assert "Error" in sql.run("SELECT count(*) FROM T1").text
-    sql.close()
-    assert sql.run("SELECT count(*) FROM T1").text == "6"
 
 
 PYTHON = {
@@ -279,6 +217,6 @@ def test_a_thread_bomb_is_bounded(python: PythonActions) -> None:
 
 def test_without_bubblewrap_python_is_refused(opened: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_actions.shutil, "which", lambda name: None)
-    actions: CodeActions = PythonActions(evidence(opened), ["orders"])
+    actions = PythonActions(evidence(opened), ["orders"])
     with pytest.raises(SandboxError, match="bubblewrap, which is not installed"):
         actions.run("1")

@@ -55,7 +55,7 @@ def test_cells_are_compared_by_vectors_where_the_graph_has_some(tables: Path, tm
     with kgtable.build(tables, tmp_path / "kg") as graph:
         question = "Which purses for men were sold?"
         found = shown(graph, "tablerag:tables=1", question, tables=["orders"])
-        lexical = shown(graph, "tablerag:tables=1,cells=lexical", question, tables=["orders"])
+        lexical = shown(graph, "tablerag:tables=1,search=lexical", question, tables=["orders"])
     assert found.shown[0].cells[0][1].startswith("Leather wallet")
     assert not lexical.shown[0].cells[0][1].startswith("Leather wallet")
 

@@ -43,8 +43,7 @@ def test_a_larger_table_needs_no_longer_prompt(tmp_path: Path) -> None:
             lambda id: None,
             tmp_path,
             budget=BUDGET,
-            columns=SearchMode.LEXICAL,
-            cells=SearchMode.LEXICAL,
+            search=SearchMode.LEXICAL,
             embedder=lambda: None,
         )
         found = shelf.get("orders")

@@ -105,7 +105,7 @@ def shelf(folder: Path, model: LetterEmbedder, read: list[str], key: str = "one"
         return content(ROWS)
 
     return DatabaseShelf(
-        texts, lambda id: f"{key} {id}", folder, budget=100, columns=SearchMode.BOTH, cells=SearchMode.BOTH,
+        texts, lambda id: f"{key} {id}", folder, budget=100, search=SearchMode.BOTH,
         embedder=lambda: model,
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def rebuilt(tmp_path: Path, tables: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 def test_only_changed_tables_are_read_again_after_a_build(rebuilt: Path, tmp_path: Path) -> None:
     def read_again() -> list[str]:
         with kgtable.build(rebuilt, tmp_path / "graph", embedding="none") as graph:
-            made = make_shelf(graph.retrievers.material, 100, SearchMode.LEXICAL, SearchMode.LEXICAL)
+            made = make_shelf(graph.retrievers.material, 100, SearchMode.LEXICAL)
             before = set((tmp_path / "cache").rglob("*.json"))
             for id in graph.tables:
                 made.get(id)
@@ -158,7 +158,7 @@ def test_only_changed_tables_are_read_again_after_a_build(rebuilt: Path, tmp_pat
 
 
 def test_what_the_build_kept_is_what_the_store_says(graph: KnowledgeGraph) -> None:
-    made = make_shelf(graph.retrievers.material, 100, SearchMode.LEXICAL, SearchMode.LEXICAL)
+    made = make_shelf(graph.retrievers.material, 100, SearchMode.LEXICAL)
     for id in graph.tables:
         kept = make_vocabulary(made.content(id))
         assert kept == make_vocabulary(graph.reader.content(id))

@@ -52,11 +52,11 @@ def asked_for_answer(model: ScriptedLLM) -> Request:
     return next(request for request in model.requests if request.stage == "answer")
 
 
-@pytest.mark.parametrize("method", ["trag", "trag-paper"])
+@pytest.mark.parametrize("method", ["trag", "trag:published=yes"])
 def test_a_program_over_both_parts_is_executed_and_grounded(graph: kgtable.KnowledgeGraph, method: str) -> None:
     model = scripted(LARGEST)
     answer = graph.ask(QUESTION, method=method, llm=model, rerank=False)
-    assert (answer.text, answer.grounded, answer.method) == ("United", True, method)
+    assert (answer.text, answer.grounded, answer.method) == ("United", True, "trag")
     assert "United" in {citation.text for citation in answer.citations}
     assert {citation.table for citation in answer.citations} <= {"season-r0", "season-r1"}
     prompt = answer.prompt
@@ -84,7 +84,7 @@ def test_relations_and_long_reasoning_can_be_left_out(graph: kgtable.KnowledgeGr
     assert "Work in three steps" in without_graph
     assert "Relations between the tables:" in without_reasoning
     assert "Work in three steps" not in without_reasoning
-    assert "<table" in graph.ask(QUESTION, method="trag-paper", llm=scripted(LARGEST), rerank=False).prompt
+    assert "<table" in graph.ask(QUESTION, method="trag:published=yes", llm=scripted(LARGEST), rerank=False).prompt
 
 
 def test_an_answer_that_is_not_in_the_tables_is_refused(graph: kgtable.KnowledgeGraph) -> None:

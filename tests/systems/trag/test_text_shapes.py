@@ -1,26 +1,19 @@
-"""The structural feature: by words alone, by spaCy's tokens, by its parts of speech."""
+"""The structural feature: counts of tokens, and of parts of speech where a tagger is installed."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import kgtable
-from kgtable.errors import MissingExtraError
-from kgtable.systems.trag import table_features
+from kgtable.systems.trag import hypergraph
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
-from kgtable.systems.trag.table_features import (
-    PARTS_OF_SPEECH,
-    SHAPE,
-    TAGGER,
-    LexicalShape,
-    installed_shape,
-)
+from kgtable.systems.trag.table_features import PARTS_OF_SPEECH, installed_tagger, shapes_of
 from tests.systems.trag.test_coarse_to_fine import write
 
 TEXTS = [
@@ -30,56 +23,43 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache of its own, and nothing remembered of what is installed."""
-    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv(TAGGER, raising=False)
-    table_features._shape.cache_clear()
-    yield
-    table_features._shape.cache_clear()
-
-
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """A folder with a model that knows what part of speech three words are."""
+def tagger() -> Any:
+    """A model that knows what part of speech three words are."""
     spacy = pytest.importorskip("spacy")
     language = spacy.blank("en", meta={"name": "tiny", "version": "1.0"})
     ruler = language.add_pipe("attribute_ruler")
     for word, part in (("growth", "NOUN"), ("of", "ADP"), ("total", "ADJ")):
         ruler.add(patterns=[[{"LOWER": word}]], attrs={"POS": part})
-    language.to_disk(tmp_path / "model")
-    return tmp_path / "model"
+    return language
 
 
-def test_without_spacy_words_alone_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_spacy_tokens_alone_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    shape = installed_shape()
-    assert isinstance(shape, LexicalShape)
-    assert shape.measure(TEXTS).shape == (3, len(SHAPE))
-    with pytest.raises(MissingExtraError, match="en_core_web_sm"):
-        installed_shape("en_core_web_sm")
+    assert installed_tagger.__wrapped__() is None
+    rows = shapes_of(TEXTS)
+    assert len(rows) == 3
+    assert np.expm1(rows[0][:2]) == pytest.approx((9, 6))
+    assert np.expm1(rows[:, 8]) == pytest.approx((2, 0, 0))
 
 
-def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TAGGER, str(model))
-    shape = installed_shape()
-    assert shape.name.endswith("en_tiny 1.0")
-    (row,) = shape.measure(TEXTS[:1])
-    assert len(row) == 4 + len(PARTS_OF_SPEECH)
-    count = round(np.expm1(row[0]))
-    noun, _, verb, adjective, _, function, _ = row[4:] * count
+def test_a_tagger_adds_parts_of_speech(tagger: Any) -> None:
+    (row,) = shapes_of(TEXTS[:1], tagger)
+    plain = len(shapes_of(TEXTS[:1])[0])
+    assert len(row) == plain + len(PARTS_OF_SPEECH)
+    noun, _, verb, adjective, _, function, _ = row[plain:] * 9
     assert (noun, verb, adjective, function) == pytest.approx((1, 0, 1, 1))
 
 
-def test_hyperedges_of_another_shape_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("spacy")
+def test_hyperedges_of_another_tagger_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagger: Any
+) -> None:
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
     directory = tmp_path / "kg"
     kgtable.build(write(tmp_path / "tables"), directory, embedding="none").close()
     made = []
-    for tagger in ("none", "blank", "none"):
-        monkeypatch.setenv(TAGGER, tagger)
+    for used in (None, tagger, None):
+        monkeypatch.setattr(hypergraph, "installed_tagger", lambda used=used: used)
         with kgtable.write_hypergraph(directory, clusters=2, typical=1) as graph:
             made.append(json.loads(stored_hypergraph(graph.generation).read_text())["embedding"])
-    assert made[0] == made[2] == "none, lexical"
-    assert "spaCy" in made[1]
+    assert made == ["none", "none, tiny, 1.0", "none"]
