@@ -71,10 +71,10 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
 )
 @click.option(
     "--connections",
-    default=128,
+    default=512,
     show_default=True,
     type=click.IntRange(1),
-    help="Connections one address may keep open.",
+    help="Connections that may be open at a time.",
 )
 @click.option(
     "--access-log/--no-access-log", default=True, help="Write one JSON object for each request to standard output."

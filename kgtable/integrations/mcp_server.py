@@ -33,7 +33,7 @@ from kgtable.integrations.mcp_texts import (
 )
 from kgtable.programs.syntax import program_schema
 from kgtable.resources import __version__
-from kgtable.server.options import Lanes, ServerSettings
+from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.requests import body, header_map
 from kgtable.server.running import address, bind, http_server, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
@@ -301,7 +301,7 @@ async def graph_server(directory: Path | str, *, timeout: float = 30.0) -> Async
     A query may take `timeout` seconds, where the directory stands for an endpoint what that allows. Raises
     `GraphNotFoundError`, `GraphVersionError`.
     """
-    settings = ServerSettings(lanes=Lanes(fast=1, slow=1))
+    settings = ServerSettings(queue=QueueLimits(processes=1))
     settings = replace(settings, limits=replace(settings.limits, query_seconds=timeout))
     path = Path(directory)
     connected = GraphDirectory(path).endpoint() is not None

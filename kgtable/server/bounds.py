@@ -1,40 +1,20 @@
 """Bounds on connections and on the heads of requests, around any ASGI application.
 
-uvicorn bounds the size of a head that is incomplete, and the time between two requests. `BoundedProtocol` adds the
-time for a head, the time for a client that does not read, and the number of connections; `BoundedHeads` the
+uvicorn bounds the size of a head that is incomplete, the time between two requests, and the number of connections.
+`BoundedProtocol` adds the time for a head and the time for a client that does not read; `BoundedHeads` the
 number and size of fields and parameters, before anything parses them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-from collections import Counter
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from kgtable.server.options import ConnectionLimits
-from kgtable.server.workers.messages import Problem, busy
-
-
-def peer_of(client: tuple[str, int] | None) -> str:
-    """The key of a peer: an IPv4 address, or the 64 bits of an IPv6 network.
-
-    >>> peer_of(("192.0.2.7", 5000)), peer_of(("2001:db8::1", 5000)), peer_of(None)
-    ('192.0.2.7', '2001:db8::', '')
-    """
-    if client is None:
-        return ""
-    host = client[0].partition("%")[0]
-    if ":" not in host:
-        return host
-    try:
-        address = ipaddress.IPv6Address(host)
-    except ValueError:
-        return host
-    return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
+from kgtable.server.workers.messages import Problem
 
 
 def _malformed() -> Problem:
@@ -52,29 +32,21 @@ def _long_address(limits: ConnectionLimits) -> Problem:
 
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's protocol on h11, with limits; `peers` counts the connections of one server by their peer.
+    """uvicorn's protocol on h11, with limits on time.
 
     `_late` ends a connection that sends something other than a complete head while no response is under way: a
     slow head, or a body that the response did not wait for. `_stalled` ends one whose client does not read.
     """
 
-    def __init__(self, limits: ConnectionLimits, peers: Counter[str], *arguments: Any, **named: Any) -> None:
+    def __init__(self, limits: ConnectionLimits, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._limits, self._peers = limits, peers
-        self._peer: str | None = None
+        self._limits = limits
         self._late: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count the connection; refuse it where there are too many."""
+        """Begin to wait for a head."""
         super().connection_made(transport)
-        peer, limits = peer_of(self.client), self._limits
-        full = self._peers.total() >= limits.total
-        if full or self._peers[peer] >= limits.of_peer:
-            self._refuse(busy("There are too many connections" + ("." if full else " from your address."), 5))
-            return
-        self._peer = peer
-        self._peers[peer] += 1
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -83,10 +55,6 @@ class BoundedProtocol(H11Protocol):
         for timer in (self._late, self._stalled):
             if timer is not None:
                 timer.cancel()
-        if self._peer is not None:
-            self._peers[self._peer] -= 1
-            if not self._peers[self._peer]:
-                del self._peers[self._peer]
 
     def data_received(self, data: bytes) -> None:
         """Handle what arrived, and note whether it completed a head."""

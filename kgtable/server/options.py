@@ -25,7 +25,7 @@ LIST_FACETS = ("unit", "kind", "folder")
 
 
 COSTLY = frozenset(("ask", "chart", "explore", "file", "retrieve", "search", "sql"))
-"""Operations that may take long. They leave one process to the others, and pages of other sites cannot start them."""
+"""Operations that may take long. They leave one process to others, and pages of other sites cannot start them."""
 QUERIES = frozenset(("chart", "explore", "sql"))
 """Operations with a query by the client: parsing, planning and running it have the time of a query each."""
 
@@ -63,7 +63,7 @@ class ConnectionLimits:
 
     A head has at most `headers` headers of `head_bytes` together, an address of `url_bytes` with `parameters`
     parameters, and arrives within `head_seconds`. A connection without a request, or whose client does not read its
-    response, ends after `idle_seconds`. `of_peer` connections of one address are open at a time, `total` of all.
+    response, ends after `idle_seconds`. At most `total` connections are open at a time.
     """
 
     head_bytes: int = 16 << 10
@@ -72,24 +72,18 @@ class ConnectionLimits:
     parameters: int = 100
     head_seconds: float = 10.0
     idle_seconds: int = 30
-    of_peer: int = 128
     total: int = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class QueueLimits:
     """Limits on requests that run and wait at the same time.
 
-    `fast` queries run in parallel; one that takes longer than `slow_after` seconds moves to one of the `slow`
-    lanes with a lower priority, or is refused if those are full, so that short queries are not held up.
-    Of the `COSTLY` operations, at most `costly` run at a time; 0 means as many as there are processes.
-    At most `waiting` requests queue, each for `patience` seconds, and `uploads` bodies of writes are taken.
+    `processes` queries run in parallel. At most `waiting` requests queue, each for `patience` seconds, and `uploads`
+    bodies of writes are taken.
     """
 
-    fast: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
-    slow: int = 2
-    costly: int = 0
-    slow_after: float = 1.0
+    processes: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
     waiting: int = 256
     patience: float = 5.0
     uploads: int = 16
@@ -116,7 +110,7 @@ class ServerSettings:
     services: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     limits: ServerLimits = field(default_factory=ServerLimits)
-    lanes: Lanes = field(default_factory=Lanes)
+    queue: QueueLimits = field(default_factory=QueueLimits)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     editable: bool = False
     folder: Path | None = None

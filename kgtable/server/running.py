@@ -7,7 +7,6 @@ import secrets
 import socket
 import sys
 import webbrowser
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -27,7 +26,7 @@ from kgtable.server.options import (
     MOST_HELD,
     ConnectionLimits,
     DefaultGraph,
-    Lanes,
+    QueueLimits,
     ServerLimits,
     ServerSettings,
 )
@@ -104,7 +103,7 @@ def run(
 
 def http_server(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Server:
     """Make an HTTP server around an application, with limits on its connections and on heads of requests."""
-    protocol: Any = partial(BoundedProtocol, limits, Counter())
+    protocol: Any = partial(BoundedProtocol, limits)
     return uvicorn.Server(
         uvicorn.Config(
             BoundedHeads(app, limits),
@@ -119,6 +118,7 @@ def http_server(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Server:
             timeout_graceful_shutdown=GRACE_SECONDS,
             h11_max_incomplete_event_size=limits.url_bytes + limits.head_bytes,
             backlog=1_024,
+            limit_concurrency=limits.total,
         )
     )
 
@@ -143,7 +143,7 @@ def serve(
     memory: int = 1_024,
     result_size: int = 1_024,
     workers: int | None = None,
-    connections: int = 128,
+    connections: int = 512,
     access_log: bool = False,
     editable: bool = False,
     folder: Path | str | None = None,
@@ -156,8 +156,8 @@ def serve(
     ``own``. `cors` are web origins that may call the server, `allow_hosts` further names it answers to,
     `allow_services` and `allow_loads` the IRIs that SERVICE and LOAD may name. A query may take `timeout`
     seconds, a write four times as long, and either `memory` MiB; a result may have `result_size` MiB.
-    `workers` queries run side by side, None for two for each processor. One address may keep `connections`
-    open. `access_log` writes a JSON object for each
+    `workers` queries run side by side, None for two for each processor. At most `connections` are
+    open at a time. `access_log` writes a JSON object for each
     request to standard output; `say` gets lines for the person who started it. With `editable`, pages bring
     tables to the graph and decide about columns, on the loopback interface without a token; `folder` is the
     one that the graph was built from, if it was one. `browser` opens a browser once the server listens.
@@ -184,8 +184,8 @@ def serve(
             result=result_size * MEBIBYTE,
             held=min(result_size * MEBIBYTE, MOST_HELD),
         ),
-        lanes=Lanes() if workers is None else Lanes(fast=workers),
-        connections=ConnectionLimits(of_peer=connections, total=max(512, connections)),
+        queue=QueueLimits() if workers is None else QueueLimits(processes=workers),
+        connections=ConnectionLimits(total=connections),
         access_log=access_log,
         editable=editable,
         folder=None if folder is None else Path(folder),

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from json.encoder import encode_basestring_ascii
@@ -33,7 +33,7 @@ from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import Namespaces
 from kgtable.server.options import QUERIES, ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
-from kgtable.server.workers.pool import Pool, serial_lanes
+from kgtable.server.workers.pool import Pool
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
 from kgtable.storage import POINTER
 
@@ -143,7 +143,6 @@ class _PoolState(Collector):
             ("workers_started", "Worker processes started.", counts.started),
             ("workers_ended", "Worker processes killed or died.", counts.died),
             ("query_timeouts", "Queries stopped by the time limit.", counts.timeouts),
-            ("queries_slow", "Queries that moved to a slow lane.", counts.slow),
             ("queries_refused", "Queries refused because of load.", counts.refused),
             ("writes", "Writes acknowledged.", self._writes),
         ):
@@ -309,6 +308,8 @@ _LOG = logging.getLogger(__name__)
 
 EXPLORERS = 3
 """Processes behind the pages and the HTTP API."""
+PATIENCE = 30.0
+"""Seconds for which a request waits at least where jobs may take long."""
 
 
 @dataclass
@@ -333,12 +334,12 @@ class ServerState:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.readers = Pool("read", settings.lanes, settings.limits.memory)
-        self.explorers = Pool("explore", serial_lanes(settings.lanes, EXPLORERS), settings.limits.api_memory)
-        self.writer = Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
-        self.editors = (
-            Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory) if settings.editable else None
-        )
+        limits, queue = settings.limits, settings.queue
+        single = replace(queue, processes=1, patience=max(queue.patience, PATIENCE))
+        self.readers = Pool("read", queue, limits.memory)
+        self.explorers = Pool("explore", replace(single, processes=EXPLORERS), limits.api_memory, EXPLORERS - 1)
+        self.writer = Pool("write", single, limits.memory) if settings.writable else None
+        self.editors = Pool("edit", single, limits.api_memory) if settings.editable else None
         self.cache = AnswerCache(settings.answer_cache)
 
     def view(self) -> View:
@@ -411,7 +412,7 @@ class ServerState:
 
         Raises `Problem` where too many are on the way already.
         """
-        if self._uploads >= self.settings.lanes.uploads or self._folder is None:
+        if self._uploads >= self.settings.queue.uploads or self._folder is None:
             raise busy("Too many uploads are on the way. Try again in a while.", 5)
         self._uploads += 1
         try:

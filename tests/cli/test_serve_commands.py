@@ -49,7 +49,7 @@ def test_options_become_settings(served: Served, tmp_path: Path) -> None:
     assert (settings.origins, settings.hosts) == (("https://a.example", "*"), ("d.example",))
     assert (settings.services, settings.loads) == (("http://s/",), ("http://l/",))
     assert (settings.limits.query_seconds, settings.limits.memory, settings.limits.result) == (1.5, 64 << 20, 2 << 20)
-    assert (settings.lanes.fast, settings.access_log) == (3, False)
+    assert (settings.queue.processes, settings.access_log) == (3, False)
 
 
 def test_the_token_may_come_from_the_environment(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.server.options import DefaultGraph, Lanes, ServerLimits, ServerSettings
+from kgtable.server.options import DefaultGraph, QueueLimits, ServerLimits, ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.browser import Browser
 from tests.server.serving import TOKEN, Running, running, store_with
@@ -20,14 +20,14 @@ DATA = """
 <http://example.org/g2> { <http://example.org/c> <http://example.org/p> 3 }
 """
 SMALL = ServerLimits(query_seconds=2.0, memory=600 << 20, result=1 << 20, query_text=20_000, upload=200_000)
-LANES = Lanes(fast=2, slow=1, slow_after=0.3, waiting=8, patience=3.0)
+QUEUE = QueueLimits(processes=2, waiting=8, patience=3.0)
 
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A read-only server on a small store, with tight limits."""
     source = store_with(tmp_path_factory.mktemp("reading") / "store", DATA)
-    settings = ServerSettings(port=0, limits=SMALL, lanes=LANES, origins=("https://app.example",))
+    settings = ServerSettings(port=0, limits=SMALL, queue=QUEUE, origins=("https://app.example",))
     with running(settings, source) as server:
         yield server
 
@@ -37,7 +37,7 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A writable server whose queries see the store's own default graph."""
     source = store_with(tmp_path_factory.mktemp("writing") / "store", DATA)
     settings = ServerSettings(
-        port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES, default_graph=DefaultGraph.OWN
+        port=0, writable=True, token=TOKEN, limits=SMALL, queue=QUEUE, default_graph=DefaultGraph.OWN
     )
     with running(settings, source) as server:
         yield server

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from kgtable.server.options import Lanes, ServerSettings
+from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.llm.scripted_server import Hang, Say, ScriptedServer
 from tests.server.accessibility import violations
@@ -268,7 +268,7 @@ def test_stages_and_tables_appear_while_the_model_works_and_stop_stops_it(
         monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
         monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
         monkeypatch.setenv("KGTABLE_MODEL", "scripted")
-        settings = ServerSettings(port=0, lanes=Lanes(fast=1, slow=1, slow_after=0.3))
+        settings = ServerSettings(port=0, queue=QueueLimits(processes=1))
         with running(settings, GraphFolder(graph_folder)) as server:
             browser.driver.get(f"{server.url}?q={quote(LABORATORY)}")
             browser.wait(lambda: "Asking scripted for the answer" in browser.find(".stages").text)

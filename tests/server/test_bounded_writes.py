@@ -10,7 +10,7 @@ import pytest
 
 from kgtable.building.pipeline import start_empty
 from kgtable.errors import ServerError
-from kgtable.server.options import Lanes, ServerLimits, ServerSettings
+from kgtable.server.options import QueueLimits, ServerLimits, ServerSettings
 from kgtable.server.running import serve_directory
 from tests.server.conftest import DATA
 from tests.server.serving import TOKEN, WRITER, Running, running, store_with
@@ -25,7 +25,9 @@ FLOOD = f"INSERT {{ GRAPH <http://e/flood> {{ ?s <http://e/p> ?v6 }} }} WHERE {{
 
 @pytest.fixture
 def bounded(tmp_path: Path) -> Iterator[Running]:
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=LIMITS, lanes=Lanes(fast=1, slow=1, uploads=2))
+    settings = ServerSettings(
+        port=0, writable=True, token=TOKEN, limits=LIMITS, queue=QueueLimits(processes=1, uploads=2)
+    )
     with running(settings, store_with(tmp_path / "store", DATA)) as server:
         yield server
 
@@ -113,7 +115,7 @@ def test_an_update_beyond_the_limits_changes_nothing(tmp_path: Path, seconds: fl
         if seconds < 9
         else ServerLimits(write_seconds=60.0, memory=300 << 20)
     )
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, lanes=Lanes(fast=1, slow=1))
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, queue=QueueLimits(processes=1))
     with running(settings, store_with(tmp_path / "store", DATA)) as server:
         before, version = dump(server), server.state.view().version
         answer = server.update(f"INSERT DATA {{ <http://e/a> <http://e/b> 1 }} ; {FLOOD}")
@@ -148,7 +150,7 @@ def test_an_upload_with_a_text_that_no_store_loads_changes_nothing(bounded: Runn
 
 def test_an_upload_for_which_there_is_too_little_memory_is_told_so(tmp_path: Path) -> None:
     limits = ServerLimits(write_seconds=60.0, memory=200 << 20)
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, lanes=Lanes(fast=1, slow=1))
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, queue=QueueLimits(processes=1))
     with running(settings, store_with(tmp_path / "store", DATA)) as server:
         before = dump(server)
         turtle = "".join(f"<http://e/{n}> <http://e/p> {n} .\n" for n in range(120_000))

@@ -12,19 +12,18 @@ from kgtable.graph.remote.http import HttpPolicy
 from kgtable.graph.sparql_text import DEEPEST, MOST_PARTS
 from kgtable.llm.client import MOST_RECEIVED
 from kgtable.llm.repair import LONGEST_REPAIRED
-from kgtable.server.options import MEBIBYTE, ConnectionLimits, Lanes, ServerLimits
+from kgtable.server.options import MEBIBYTE, ConnectionLimits, QueueLimits, ServerLimits
 from kgtable.server.workers.writer import BATCH
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.readers.json_records import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "SECURITY.md"
-OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), ReadLimits(), Settings()
+OF, LIMITS, QUEUE, READ, MODEL = ConnectionLimits(), ServerLimits(), QueueLimits(), ReadLimits(), Settings()
 
 
 @pytest.mark.parametrize(
     ("bound", "default"),
     [
-        ("connections of one address", f"{OF.of_peer}"),
         ("connections of all", f"{OF.total}"),
         ("headers of a request", f"{OF.headers}"),
         ("size of all headers", f"{OF.head_bytes >> 10} KiB"),
@@ -42,9 +41,9 @@ OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), Re
         ("brackets open", f"{DEEPEST}"),
         ("joined patterns", f"{MOST_PARTS:,}"),
         ("body of an update", f"{LIMITS.upload // MEBIBYTE} MiB"),
-        ("bodies of writes", f"{LANES.uploads}"),
+        ("bodies of writes", f"{QUEUE.uploads}"),
         ("quads of an upload", f"{BATCH:,}"),
-        ("waiting requests", f"{LANES.waiting}, {LANES.patience:g} s"),
+        ("waiting requests", f"{QUEUE.waiting}, {QUEUE.patience:g} s"),
         ("time of an attempt", f"{MODEL.timeout:g} s"),
         ("further attempts", f"{MODEL.retries}"),
         ("tokens of a reply", f"{MODEL.max_tokens:,}"),

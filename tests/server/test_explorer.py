@@ -20,7 +20,7 @@ import kgtable
 from kgtable.building.generations import GraphDirectory
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.resources import PACKAGE
-from kgtable.server.options import Lanes, ServerSettings
+from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views import answer_card, explorer
 from kgtable.server.views.explorer import OPERATIONS, Explorer
@@ -129,7 +129,7 @@ def test_a_question_that_nobody_waits_for_ends_its_process(graph_folder: Path, m
         monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
         monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
         monkeypatch.setenv("KGTABLE_MODEL", "scripted")
-        settings = ServerSettings(port=0, lanes=Lanes(fast=1, slow=1, slow_after=0.3))
+        settings = ServerSettings(port=0, queue=QueueLimits(processes=1))
         with running(settings, GraphFolder(graph_folder)) as server:
             headers = {"accept": "text/event-stream"}
             pool = server.state.explorers

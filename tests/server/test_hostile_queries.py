@@ -17,7 +17,7 @@ from kgtable.graph.sparql_text import MOST_PARTS, DeepTextError, check_depth
 from kgtable.graph.store import EmbeddedStore
 from kgtable.server.options import ServerLimits, ServerSettings
 from kgtable.server.state import GraphFolder
-from tests.server.conftest import DATA, LANES, SMALL
+from tests.server.conftest import DATA, QUEUE, SMALL
 from tests.server.serving import TOKEN, Running, running, store_with
 
 ODD = "<http://e/odd> <http://e/p> 'a\\u0001b\\u000Bc\\uFFFEd\\te' ."
@@ -30,7 +30,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     source = store_with(tmp_path_factory.mktemp("asked") / "store", DATA + ODD)
     limits = SMALL.__class__(query_seconds=10.0, memory=600 << 20)
     settings = ServerSettings(
-        port=0, writable=True, token=TOKEN, limits=limits, lanes=LANES, services=(silent,), loads=(silent,)
+        port=0, writable=True, token=TOKEN, limits=limits, queue=QUEUE, services=(silent,), loads=(silent,)
     )
     with running(settings, source) as server:
         yield server

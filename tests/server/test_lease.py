@@ -9,7 +9,7 @@ from pathlib import Path
 import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder, ServerState
-from tests.server.conftest import LANES, SMALL
+from tests.server.conftest import QUEUE, SMALL
 
 COUNT = {
     "op": "query", "query": "SELECT (COUNT(*) AS ?n) { ?row a kgt:Row }", "union": True, "accept": "text/csv",
@@ -31,7 +31,7 @@ def generations(graph: Path) -> list[str]:
 def test_a_job_sees_the_graph_it_was_given_however_often_it_is_rebuilt(tmp_path: Path) -> None:
     folder, graph = tmp_path / "tables", tmp_path / "kg"
     rebuild(folder, graph, 3)
-    settings = ServerSettings(port=0, limits=SMALL, lanes=LANES)
+    settings = ServerSettings(port=0, limits=SMALL, queue=QUEUE)
 
     async def act() -> None:
         state = ServerState(settings, GraphFolder(graph))

@@ -1,25 +1,17 @@
-"""Limits, lanes and crashes: what a hostile or unlucky request may cost the others."""
+"""Limits, the queue and crashes: what a hostile or unlucky request may cost the others."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import httpx
 import pytest
 
-from kgtable.server.options import Lanes, ServerSettings
-from kgtable.server.workers.pool import Pool
-from tests.server.conftest import DATA
-from tests.server.serving import WRITER, Running, running, store_with
+from tests.server.serving import WRITER, Running
 
 NUMBERS = "VALUES ?{0} {{ 0 1 2 3 4 5 6 7 8 9 }}"
 BOMB = "SELECT (COUNT(*) AS ?n) {" + " ".join(NUMBERS.format(f"v{n}") for n in range(12)) + "}"
@@ -56,32 +48,14 @@ def test_memory_limit(reading: Running) -> None:
     assert reading.query("ASK {}").status_code == 200
 
 
-def test_short_queries_flow_beside_bombs(reading: Running) -> None:
+def test_short_queries_flow_beside_a_bomb(reading: Running) -> None:
     with ThreadPoolExecutor(4) as threads:
-        bombs = [threads.submit(reading.query, BOMB + f"# {n}") for n in range(3)]
+        bombs = [threads.submit(reading.query, BOMB)]
         time.sleep(0.5)
         short = [reading.query(f"ASK {{}} # {n}") for n in range(20)]
         assert [answer.text for answer in short if answer.status_code != 200] == []
         assert {bomb.result().status_code for bomb in bombs} == {503}
-        assert {problem(bomb.result()) for bomb in bombs} <= {"timeout", "busy"}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, time is what a clock shows")
-def test_short_queries_are_not_refused_because_the_machine_is_busy(tmp_path: Path) -> None:
-    lanes = Lanes(fast=2, slow=1, slow_after=0.4)
-    with running(ServerSettings(port=0, lanes=lanes), store_with(tmp_path / "store", DATA)) as server:
-        assert server.query("ASK {}").status_code == 200
-        stopped = workers(server)
-        with ThreadPoolExecutor(2) as threads:
-            for pid in stopped:
-                os.kill(pid, signal.SIGSTOP)
-            answers = [threads.submit(server.query, f"ASK {{}} # {n}") for n in range(2)]
-            time.sleep(1.2)
-            for pid in stopped:
-                os.kill(pid, signal.SIGCONT)
-            assert [answer.result().status_code for answer in answers] == [200, 200]
-        counts = server.state.readers.counts
-        assert (counts.slow, counts.refused, counts.died) == (0, 0, 0)
+        assert {problem(bomb.result()) for bomb in bombs} == {"timeout"}
 
 
 def test_a_full_queue_is_refused_with_an_invitation(reading: Running) -> None:
@@ -110,7 +84,7 @@ def test_a_killed_worker_costs_one_request(reading: Running) -> None:
 
 
 def test_processes_stay_bounded(reading: Running) -> None:
-    assert reading.state.readers.processes <= 2 + 1 + 1
+    assert reading.state.readers.processes <= 2
     assert reading.state.readers.running == 0
     assert reading.state.readers.waiting == 0
 
@@ -140,13 +114,3 @@ def test_uploads_beyond_the_limit(writing: Running) -> None:
     headers = {**WRITER, "content-type": "text/turtle"}
     answer = writing.client.put("/store?graph=u:g", content=b"#" * 300_000, headers=headers)
     assert answer.status_code == 413
-
-
-def test_requests_behind_a_process_that_ended_keep_their_order() -> None:
-    waiting = deque(["later"])
-    worker = SimpleNamespace(jobs=deque([Mock(stream=None, copies=1), "first", "second", "third"]), stalled=False)
-    pool = Mock(_queue=waiting, _fast=[worker], _slow=[], _refusals={}, _closing=False)
-    pool.counts.died = 0
-    Pool.died(pool, worker, Mock())  # type: ignore[arg-type]
-    assert list(waiting) == ["first", "second", "third", "later"]
-    worker.jobs[0].fail.assert_called_once()

@@ -25,14 +25,14 @@ from kgtable.server.state import (
 )
 from kgtable.server.workers.messages import Problem
 from kgtable.storage import POINTER
-from tests.server.conftest import LANES, SMALL
+from tests.server.conftest import QUEUE, SMALL
 from tests.server.refusals import refused
 from tests.server.serving import TOKEN
 
 
 def test_a_version_is_of_the_store_and_seen_by_every_server_on_it(folder: Path) -> None:
     job = {"op": "put", "graph": "http://e/g", "type": "text/turtle", "base": "http://e/"}
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES)
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=SMALL, queue=QUEUE)
     other = GraphFolder(folder)
     before = other.view().version
 

@@ -13,9 +13,7 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.options import Lanes, ServerLimits, ServerSettings
-from kgtable.server.workers import execution
-from kgtable.server.workers.constructing import triples_of
+from kgtable.server.options import QueueLimits, ServerLimits, ServerSettings
 from kgtable.server.workers.execution import SHORTENED, STREAM_FROM, Evaluator
 from kgtable.server.workers.messages import Head
 from kgtable.server.workers.process import HELD_MOST, ResultStream
@@ -32,7 +30,7 @@ def streaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with small limits of what is held, and larger ones of what is sent."""
     source = store_with(tmp_path_factory.mktemp("streaming") / "store", "<http://e/s> <http://e/p> 1 .")
     limits = ServerLimits(query_seconds=3.0, result=8 << 20, held=2 << 20)
-    settings = ServerSettings(port=0, limits=limits, lanes=Lanes(fast=1, slow=1, slow_after=0.3))
+    settings = ServerSettings(port=0, limits=limits, queue=QueueLimits(processes=1))
     with running(settings, source) as server:
         yield server
 
@@ -147,53 +145,3 @@ def test_graphs_are_sent_in_parts_that_are_one_text(tmp_path: Path) -> None:
     short = sent(made, {**construct, "query": construct["query"] + " LIMIT 9", "accept": "text/turtle"})
     assert len(short) == 1
     assert b"unused" not in short[0][1]
-
-
-CONSTRUCTED = (
-    "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }",
-    "CONSTRUCT WHERE { ?s ?p ?o }",
-    "# CONSTRUCT {}\nPREFIX e: <http://example.org/> CONSTRUCT { ?s e:q ?o, '{'@en ; a e:T . ?o e:p ?s } { ?s ?p ?o }",
-    "CONSTRUCT { ?s <x:y> ?n, ?none } FROM <http://example.org/g> {"
-    " { SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s } }",
-)
-
-
-@pytest.mark.parametrize("query", CONSTRUCTED)
-def test_triples_made_one_by_one_are_those_of_the_engine(query: str) -> None:
-    store = ox.Store()
-    text = "".join(f'<http://example.org/s{n}> <http://example.org/p> "{n}" .\n' for n in range(30))
-    store.load(text.encode(), ox.RdfFormat.N_TRIPLES)
-    store.load(text.encode(), ox.RdfFormat.N_TRIPLES, to_graph=ox.NamedNode("http://example.org/g"))
-    made = triples_of(query, store.query)
-    assert made is not None
-    found = list(made)
-    assert len(found) == len(set(found))
-    assert set(found) == set(store.query(query))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "CONSTRUCT { [] ?p ?o } { ?s ?p ?o }",
-        "CONSTRUCT { <x:a> <x:b> 1 } { ?s ?p ?o }",
-        "CONSTRUCT { ?s ?p <<( ?s ?p ?o )>> } { ?s ?p ?o }",
-        "SELECT * { ?s ?p 'CONSTRUCT {' }",
-        "DESCRIBE <x:a>",
-    ],
-)
-def test_templates_that_are_left_to_the_engine(query: str) -> None:
-    assert triples_of(query, ox.Store().query) is None
-
-
-def test_a_long_construct_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = evaluator(tmp_path / "store", SHORTENED + 3_000)
-    job = {"op": "query", "query": "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", "accept": "application/n-triples"}
-    whole = b"".join(body for _, body in sent(made, job))
-    asked = []
-    monkeypatch.setattr(execution, "HELD", 100)
-    monkeypatch.setattr(execution, "triples_of", lambda *given: asked.append(given) or triples_of(*given))
-    again = b"".join(body for _, body in sent(made, job))
-    assert len(asked) == 1
-    assert sorted(again.splitlines()) == sorted(whole.splitlines())
-    turtle = b"".join(body for _, body in sent(made, {**job, "accept": "text/turtle"}))
-    assert len(ox.Dataset(ox.parse(turtle, ox.RdfFormat.TURTLE))) == SHORTENED + 3_000

@@ -15,13 +15,11 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from functools import partial
 from html import escape
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from traceback import clear_frames
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, cast
 from urllib.parse import quote
 
 import pyoxigraph as ox
@@ -40,7 +38,6 @@ from kgtable.graph.sparql_text import (
 )
 from kgtable.server import negotiation
 from kgtable.server.negotiation import Offer, is_known
-from kgtable.server.workers.constructing import triples_of
 from kgtable.server.workers.messages import Emit, Head, Problem
 
 # Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
@@ -177,9 +174,6 @@ _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 _XML = (ox.QueryResultsFormat.XML, ox.RdfFormat.RDF_XML)
 SHORTENED = 5_000
 """Triples of a CONSTRUCT that are written with prefixes; the others are written with whole IRIs."""
-HELD = 10_000
-"""Triples of a CONSTRUCT that are held in memory; a longer result that can be sent in parts is made without."""
-LongResult: TypeAlias = Callable[[], Iterator[ox.Triple] | None]
 OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Seconds to wait before each further attempt to open a store."""
 
@@ -382,8 +376,7 @@ class Evaluator:
         if offer.format is None:
             output.write(self._page(query, results, output.limit))
         elif isinstance(results, ox.QueryTriples):
-            again = partial(triples_of, query, evaluated) if output.parts is not None else None
-            self._write_triples(results, cast(ox.RdfFormat, offer.format), output, again)
+            self._write_triples(results, cast(ox.RdfFormat, offer.format), output)
         else:
             results.serialize(cast(IO[bytes], output), cast(ox.QueryResultsFormat, offer.format))
         return offer
@@ -416,24 +409,17 @@ class Evaluator:
             results.serialize(cast(IO[bytes], content), ox.QueryResultsFormat.JSON)
         return results_page(query, content.getvalue(), graph=isinstance(results, ox.QueryTriples))
 
-    def _write_triples(
-        self, results: Any, form: ox.RdfFormat, output: _Output, again: LongResult | None = None
-    ) -> None:
-        """Write a result with prefixes, a long one without; one beyond `HELD` triples as `again` gives it."""
-        first = list(islice(results, HELD))
-        longer = again() if again is not None and len(first) == HELD else None
-        if longer is not None:
-            del results
-            first.clear()
-            first, results = list(islice(longer, SHORTENED)), longer
+    def _write_triples(self, results: Any, form: ox.RdfFormat, output: _Output) -> None:
+        """Write a result with prefixes, the rest of a long one without."""
         if form not in _WITH_PREFIXES:
-            ox.serialize(chain(first, results), cast(IO[bytes], output), form)
+            ox.serialize(results, cast(IO[bytes], output), form)
             return
         # With prefixes, the engine takes every triple before it writes the first.
-        written = ox.serialize(first[:SHORTENED], format=form, prefixes=self._written) or b""
+        first = list(islice(results, SHORTENED))
+        written = ox.serialize(first, format=form, prefixes=self._written) or b""
         output.write(without_unused_prefixes(written))
-        if len(first) >= SHORTENED:
-            ox.serialize(chain(first[SHORTENED:], results), cast(IO[bytes], output), form)
+        if len(first) == SHORTENED:
+            ox.serialize(results, cast(IO[bytes], output), form)
 
     def _graph(self, job: Head, head: Head, output: _Output, emit: Emit | None) -> Offer:
         """Read one graph, or the whole store where no graph is named, for the Graph Store Protocol."""

@@ -148,8 +148,8 @@ class WorkerJob:
     """A job for a worker process, and the future of its result.
 
     `seconds` is its time limit, `since` the loop's time when it was queued. `events` receives progress, `abandoned`
-    waits until the client is gone. `copies` counts the processes and queues that hold the job. `stoppable`: its
-    process may be ended when nobody waits for the result any more.
+    waits until the client is gone, in the task `watch`. `stoppable`: its process may be ended when nobody waits for
+    the result any more.
     """
 
     head: Head
@@ -161,8 +161,13 @@ class WorkerJob:
     abandoned: Callable[[], Awaitable[None]] | None = None
     view: View | None = None
     stream: ResultStream | None = None
-    copies: int = 1
     stoppable: bool = False
+    watch: asyncio.Task[None] | None = None
+
+    def stop_watching(self) -> None:
+        """Wait no longer for the client to go away."""
+        if self.watch is not None:
+            self.watch.cancel()
 
     def finish(self, frame: WorkerFrame) -> None:
         """Set the result, or the end of one that came in parts, if it is still wanted."""
@@ -178,8 +183,8 @@ class WorkerJob:
 class ProcessObserver(Protocol):
     """Receives the events of a process."""
 
-    def answered(self, worker: WorkerProcess, seconds: float) -> None:
-        """The process has finished its first job, after so many seconds."""
+    def answered(self, worker: WorkerProcess, job: WorkerJob) -> None:
+        """The process has finished its job."""
         ...
 
     def unwanted(self, worker: WorkerProcess) -> None:
@@ -187,30 +192,25 @@ class ProcessObserver(Protocol):
         ...
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
-        """The process has ended; `worker.jobs` are the unfinished ones."""
+        """The process has ended; `worker.job` is unfinished."""
         ...
 
 
 class WorkerProcess(asyncio.Protocol):
-    """A process that works through its jobs one at a time, in order.
+    """A process that works on one job at a time.
 
-    `jobs` are the unfinished ones, `started` the loop's time when the first of them began; `opened` is the
-    graph version that the last job reads. `stalled`: the jobs behind the first were passed on to other
-    processes. `slow`: it is in the slow lane. `ending`: it takes no more jobs. `spent`: the processor time it had
-    taken when its first job was looked at first. `held`: how long its first job has waited for its client.
+    `job` is the unfinished one, `started` the loop's time when it began, `held` how long it has waited for its client;
+    `opened` is the graph version that the last job reads. `ending`: it takes no more jobs.
     """
 
     def __init__(self, role: str, memory: int, observer: ProcessObserver) -> None:
-        self.jobs: deque[WorkerJob] = deque()
-        self.started = 0.0
+        self.job: WorkerJob | None = None
+        self.started = self.held = 0.0
         self.opened: str | None = None
-        self.spent: float | None = None
-        self.held = 0.0
         self._paused: float | None = None
-        self.slow = self.stalled = self.ending = False
+        self.ending = False
         self._observer = observer
         self._decoder = Decoder()
-        self._unsent: list[bytes] = []
         self._ready: asyncio.Future[None] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._socket, theirs = socket.socketpair()
@@ -237,11 +237,6 @@ class WorkerProcess(asyncio.Protocol):
         """The process id."""
         return self._process.pid
 
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether a job that is submitted now would start soon."""
-        return not (self.stalled or self.ending)
-
     async def connect(self) -> None:
         """Attach the process to the event loop and wait until it is ready for jobs.
 
@@ -258,39 +253,14 @@ class WorkerProcess(asyncio.Protocol):
             raise
 
     def submit(self, job: WorkerJob) -> None:
-        """Send a job, to be done after the earlier ones."""
-        if not self.jobs:
-            self.started = self._loop.time()
+        """Send a job."""
+        self.job, self.started, self.held = job, self._loop.time(), 0.0
         opens = job.view is not None and job.view.version != self.opened
         head = {**job.head, "seconds": job.seconds}
         if opens and job.view is not None:
             head["open"], self.opened = job.view.opening(), job.view.version
-        self.jobs.append(job)
-        if not self._unsent:
-            self._loop.call_soon(self._send)
-        self._unsent.append(encode(head, job.body))
-
-    def _send(self) -> None:
-        """Send the jobs submitted in this turn of the loop in one write."""
         if self._transport is not None:
-            self._transport.write(b"".join(self._unsent))
-        self._unsent.clear()
-
-    def processor_seconds(self) -> float | None:
-        """Processor time that the process has taken; None where the system does not report it."""
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as stream:
-                fields = stream.read().rpartition(b")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, ValueError, IndexError):
-            return None
-
-    def lower_priority(self) -> None:
-        """Lower the process's scheduling priority for good."""
-        try:
-            os.setpriority(os.PRIO_PROCESS, self.pid, 10)
-        except OSError:
-            return
+            self._transport.write(encode(head, job.body))
 
     def pause(self) -> None:
         """Take nothing more from the process for now; its time stands still."""
@@ -307,7 +277,7 @@ class WorkerProcess(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def times(self, now: float) -> tuple[float, float]:
-        """The seconds for which its first job has run, and has waited for its client."""
+        """The seconds for which its job has run, and has waited for its client."""
         held = self.held + (0.0 if self._paused is None else now - self._paused)
         return now - self.started - held, held
 
@@ -328,28 +298,25 @@ class WorkerProcess(asyncio.Protocol):
                 if self._ready is not None and not self._ready.done():
                     self._ready.set_result(None)
             elif head.get("event"):
-                if head.get("name") == LIMIT and self.jobs:
-                    self.jobs[0].seconds = round(self._loop.time() - self.started + float(body), 1)
-                elif self.jobs and self.jobs[0].events is not None:
-                    self.jobs[0].events((head, body))
+                if head.get("name") == LIMIT and self.job is not None:
+                    self.job.seconds = round(self._loop.time() - self.started + float(body), 1)
+                elif self.job is not None and self.job.events is not None:
+                    self.job.events((head, body))
             elif head.get("part"):
                 self._take_part(head, body)
-            elif self.jobs:
+            elif self.job is not None:
                 if head.get("problem") == "unavailable":
                     self.opened = None
-                job = self.jobs.popleft()
+                job, self.job = self.job, None
                 if job.stream is not None and job.stream.source is self:
                     job.stream.end((head, body))
                 else:
                     job.finish((head, body))
-                now = self._loop.time()
-                took, self.started, self.spent = now - self.started, now, None
-                self.held = 0.0
-                self._observer.answered(self, took)
+                self._observer.answered(self, job)
 
     def _take_part(self, head: Head, body: bytes) -> None:
-        """Take a part of the first job's result, unless another process sends the same."""
-        job = self.jobs[0] if self.jobs else None
+        """Take a part of the job's result."""
+        job = self.job
         if job is None or job.stream is None:
             return
         if job.stream.source is None and not job.answer.done():

@@ -9,9 +9,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-import struct
 import sys
-import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -57,8 +55,6 @@ GRACE_SECONDS = 2.0
 """How much longer than its limit a job may run before the process ends itself."""
 
 CHUNK = 1 << 16
-REST_SECONDS = 1
-"""Seconds without a job after which the alarm is taken off; one that was set less than this ago is kept."""
 
 
 class Worker(Protocol):
@@ -69,51 +65,17 @@ class Worker(Protocol):
         ...
 
 
-class _Alarm:
-    """The alarm that ends the process when a job overruns. Short jobs in a row share one setting of it."""
-
-    def __init__(self) -> None:
-        self._since, self._seconds = 0.0, 0.0
-
-    def set(self, seconds: float) -> None:
-        """Let the process end in so many seconds, or up to `REST_SECONDS` less or more."""
-        now = time.monotonic()
-        if seconds != self._seconds or now - self._since > REST_SECONDS:
-            signal.setitimer(signal.ITIMER_REAL, seconds + REST_SECONDS)
-            self._since, self._seconds = now, seconds
-
-    def take_off(self) -> None:
-        """Let the process live on."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        self._seconds = 0.0
-
-
-def _wait_at_most(connection: socket.socket, seconds: int) -> None:
-    """Let the system end a wait for data after so many seconds, 0 for never: that costs no further system call."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", seconds, 0))
-
-
 def serve(worker: Worker, connection: socket.socket) -> None:
     """Execute jobs in order until the connection closes."""
-    decoder, alarm = Decoder(), _Alarm()
+    decoder = Decoder()
     connection.sendall(messages.encode({"ready": True}))
     room = memoryview(bytearray(CHUNK))  # a new buffer of this size each time would cost more than the system call
-    _wait_at_most(connection, REST_SECONDS)
-    while True:
-        try:
-            size = connection.recv_into(room)
-        except BlockingIOError:  # nothing came for a while
-            alarm.take_off()
-            _wait_at_most(connection, 0)
-            size = connection.recv_into(room)
-            _wait_at_most(connection, REST_SECONDS)
-        if not size:
-            break
+    while size := connection.recv_into(room):
         for job, body in decoder.feed(bytes(room[:size])):
             times = STREAM_TIMES + 1 if job.get("stream") else 1
-            alarm.set(times * job["seconds"] + GRACE_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, times * job["seconds"] + GRACE_SECONDS)
             connection.sendall(messages.encode(*_answer(worker, job, body, connection)))
-    alarm.take_off()
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -> tuple[Head, bytes]:
