@@ -11,10 +11,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
-from kgtable.building.pipeline import find_damage
 from kgtable.config import check_arguments, load_settings
 from kgtable.errors import KgtableError
+from kgtable.graph.store import BUILD_AGAIN
 from kgtable.index.embedding import load_embedder
 from kgtable.index.graph_index import read_about
 from kgtable.knowledge_graph import PathLike
@@ -134,12 +135,12 @@ def _graph(path: Path) -> str:
         return f"{path}, kept at {endpoint.url} (not asked)"
     generation = place.lease()
     try:
-        catalogue, damage = find_damage(generation)
-        read_about(generation.index_path)
-        damaged = [*damage.store, *damage.parts, *(f"index/{name}" for name in differing(generation.index_path))]
+        damaged = [*generation.damaged_files(), *(f"index/{name}" for name in differing(generation.index_path))]
+        if not damaged:
+            read_about(generation.index_path)
+            count = len(Catalogue.load(generation.catalogue_path).tables)
     finally:
         generation.release()
     if damaged:
-        raise KgtableError(f"Files of {path} are not as written: {', '.join(damaged)}.", hint="Build the graph again.")
-    count = len(catalogue.tables)
+        raise KgtableError(f"Files of {path} are not as written: {', '.join(damaged)}.", hint=BUILD_AGAIN)
     return f"{path}, {count:,} table{'s' * (count != 1)}, generation {generation.number}; its files are as written"

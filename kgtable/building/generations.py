@@ -16,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.errors import DamagedGraphError, GraphNotFoundError, GraphVersionError
+from kgtable.errors import GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.store import (
     BUILD_AGAIN,
-    BUILD_ELSEWHERE,
     copy_store,
     damage_error,
     damaged_files,
     newest,
     pointer_of,
     record_checksums,
-    restore_pointer,
     was_only_read,
 )
 from kgtable.graph.table_content import TableContent
@@ -59,12 +57,6 @@ LOCK_WAIT = 20.0
 
 DESCRIPTION = "description.nq"
 """The text of the default graph as a build loads it, to tell what the next build changes in it."""
-
-ORIGIN = "origin.json"
-"""The file of a generation that says how it came about: see `Generation.is_from_sources`."""
-
-MADE_AGAIN = ("ontology.ttl", "ontology.owl", "report.json", DESCRIPTION, ORIGIN)
-"""Parts that a build makes from the store and the catalogue."""
 
 
 @dataclass(frozen=True)
@@ -104,31 +96,25 @@ class Generation:
             found[f"{self.index_path.name}/{about.name}"] = checksum(about)
         write_record(self.path, found, PARTS)
 
-    def damaged_parts(self) -> list[str]:
-        """The names of its parts that are missing or not what was written."""
+    def damaged_files(self) -> list[str]:
+        """The names of its own files and of those of its store that are missing or not what was written."""
+        store = self.store_path
+        in_store = damaged_files(store) or (() if (store / "CURRENT").exists() else ("CURRENT",))
+        return [*(f"{store.name}/{name}" for name in in_store), *self._damaged_parts()]
+
+    def _damaged_parts(self) -> list[str]:
         return [name for name in differing(self.path, name=PARTS) if "/" not in name]
+
+    def check(self) -> None:
+        """Raise `DamagedGraphError` where a file of its own or of its store is missing or not what was written."""
+        if damaged := self.damaged_files():
+            raise damage_error(self.path, damaged)
 
     def check_part(self, path: Path) -> Path:
         """The path of a part. Raises `DamagedGraphError` where that is missing or not what was written."""
-        if path.name in self.damaged_parts():
-            raise DamagedGraphError(
-                f"{path} is damaged: it is not what was written.",
-                hint=BUILD_AGAIN,
-            )
+        if path.name in self._damaged_parts():
+            raise damage_error(self.path, [path.name])
         return path
-
-    def save_origin(self, *, is_from_sources: bool) -> None:
-        """Write down the base, and what `is_from_sources` is of the generation as it is made. Raises `StorageError`."""
-        _write_json(self.path / ORIGIN, {"base": self.base, "is_from_sources": is_from_sources})
-
-    @property
-    def is_from_sources(self) -> bool:
-        """Whether all its store holds was made from files, so that nothing but time is lost where it is made again.
-
-        False where that is not known, and once anything else wrote to the store.
-        """
-        origin = _read_json(self.path / ORIGIN)
-        return origin is not None and origin.get("is_from_sources") is True and self.is_as_made
 
     @property
     def is_as_made(self) -> bool:
@@ -173,8 +159,6 @@ class GraphDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.repairs: tuple[str, ...] = ()
-        """What `building` made again of the directory, as messages."""
 
     @property
     def generations_path(self) -> Path:
@@ -254,14 +238,14 @@ class GraphDirectory:
             raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
         except (ValueError, RecursionError) as error:
             raise GraphVersionError(
-                f"{path} is not a kgtable graph's description: it is not JSON.", hint=self._way_back()
+                f"{path} is not a kgtable graph's description: it is not JSON.", hint=BUILD_AGAIN
             ) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
         if "checksum" in content and content.pop("checksum") != checksum_of_json(content):
             raise GraphVersionError(
                 f"{path} is damaged: it does not say what was written.",
-                hint=f"If nobody changed it on purpose, remove it. {self._way_back()}",
+                hint=BUILD_AGAIN,
             )
         if content.get("version") != FORMAT_VERSION:
             raise GraphVersionError(
@@ -271,45 +255,20 @@ class GraphDirectory:
             )
         return content
 
-    def _lost_pointer(self) -> Generation | None:
-        """The generation that a pointer named which is gone or is no JSON; None where that is not certain."""
-        try:
-            json.loads((self.path / POINTER).read_bytes())
-        except (FileNotFoundError, ValueError, RecursionError):
-            return self._only_generation()
-        except OSError:
-            pass
-        return None
-
-    def _only_generation(self) -> Generation | None:
-        """The one complete generation there is, None where there are more or it says too little of itself."""
-        complete = [path.parent for path in self.generations_path.glob(f"[1-9]*/{PARTS}")]
-        if len(complete) != 1 or not complete[0].name.isdecimal():
-            return None
-        origin = _read_json(complete[0] / ORIGIN)
-        if origin is None or not isinstance(origin.get("base"), str):
-            return None
-        return Generation(int(complete[0].name), complete[0], origin["base"])
-
-    def _way_back(self) -> str:
-        return BUILD_ELSEWHERE if self._only_generation() is None else BUILD_AGAIN
-
     @contextmanager
     def building(self) -> Iterator[Generation | None]:
         """Lock the graph for one build; gives the current generation, None at the first build.
 
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """
-        self.repairs = ()
         with storage_errors(self.path):
             self.path.exists()  # a name that is too long
-        is_lost = self._lost_pointer() is not None
-        if not is_lost and (self.path / POINTER).exists() and self.endpoint() is not None:
+        if (self.path / POINTER).exists() and self.endpoint() is not None:
             raise GraphVersionError(
                 f"The graph in {self.path} is kept by a SPARQL endpoint.",
                 hint="Build into a directory of its own, then send it there with kgtable push.",
             )
-        if not is_lost and self._is_foreign():
+        if self._is_foreign():
             raise GraphVersionError(
                 f"{self.path} is not empty and holds no kgtable graph.",
                 hint="Choose a new or empty directory for the graph.",
@@ -317,15 +276,9 @@ class GraphDirectory:
         with storage_errors(self.path):
             make_folder(self.path)
         with exclusive_lock(self.path / LOCK, LOCK_WAIT):
-            if (lost := self._lost_pointer()) is not None:
-                self._write(_pointer_to(lost.number, lost.base))
-                self.repairs = (f"{POINTER} was missing or damaged, and written again.",)
             if not (self.path / POINTER).exists():
                 self.point_to(None, DEFAULT_BASE)
             current = self._pointed_generation(self._pointer())
-            if current is not None and restore_pointer(current.first_store_path):
-                name = pointer_of(current.first_store_path).name
-                self.repairs += (f"{name} was missing or damaged, and written again.",)
             with storage_errors(self.path):
                 self._clean(current)
             yield current
@@ -360,17 +313,13 @@ class GraphDirectory:
         The store's data files are shared by hard links. Where something was written to the store, the copy has no
         text of its default graph. Raises `StorageError`, also where something is damaged.
         """
-        if damaged := damaged_files(current.store_path):
-            raise damage_error(current.store_path, damaged)
-        for name in current.damaged_parts():
-            current.check_part(current.path / name)
+        current.check()
         copy = self.begin(current, current.base)
         with storage_errors(copy.path):
             copy_store(current.store_path, copy.store_path)
             for entry in current.parts:
                 if entry != current.description_path or current.is_as_made:
                     shutil.copyfile(entry, copy.path / entry.name)
-        copy.save_origin(is_from_sources=current.is_from_sources)
         return copy
 
     def point_to(self, generation: Generation | None, base: str) -> None:
@@ -425,17 +374,6 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
     content = content | {"checksum": checksum_of_json(content)}
     with whole_file(path) as handle:
         handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    """What `_write_json` wrote; None where it is missing or damaged."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(content, dict) or content.pop("checksum", None) != checksum_of_json(content):
-        return None
-    return content
 
 
 def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:

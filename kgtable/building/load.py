@@ -113,16 +113,13 @@ def fill_store(path: Path, nquads: Iterable[Path], progress: Progress = silent) 
     _change(path, lambda store: _load(store, nquads, progress))
 
 
-def carry_over(previous: Path, path: Path, known: Collection[str]) -> bool:
-    """Copy the named graphs that are not `known` from one store to another: users wrote them.
-
-    Gives whether there were any. Raises `StorageError`.
-    """
+def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
+    """Copy the named graphs that are not `known` from one store to another: users wrote them. Raises `StorageError`."""
     with _store_errors(path, previous):
         old = ox.Store.read_only(str(previous))
         names = [name for name in old.named_graphs() if name.value not in known]
         if not names:
-            return False
+            return
         store = ox.Store(str(path))
         try:
             for name in names:
@@ -131,7 +128,6 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> bool:
             store.flush()
         finally:
             del store, old
-    return True
 
 
 @dataclass(frozen=True)

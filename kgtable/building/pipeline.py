@@ -16,10 +16,9 @@ from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
-from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
+from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
-from kgtable.errors import DamagedGraphError, GraphVersionError, UsageError
-from kgtable.graph.store import can_be_rebuilt, damaged_files
+from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -35,97 +34,6 @@ from kgtable.values.decimals import in_own_context
 
 if TYPE_CHECKING:
     from kgtable.ontology.proposals import AnnotationReport
-
-_NEXT_STEP = "Restore it from a copy, or build the graph again in an empty directory."
-
-
-@dataclass(frozen=True)
-class Damage:
-    """Names of the files of a generation that are missing or not what was written: of its store, and its own parts."""
-
-    store: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
-    has_catalogue: bool = True
-
-    @property
-    def is_total(self) -> bool:
-        """Whether every table has to be built again."""
-        return bool(self.store) or not self.has_catalogue
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What a build made again."""
-        found = []
-        if self.parts:
-            found.append(f"{' and '.join(self.parts)} of the graph was damaged, and made again.")
-        if self.store:
-            found.append(f"The store was damaged ({', '.join(self.store)}): every table was built again.")
-        return tuple(found)
-
-
-def find_damage(current: Generation) -> tuple[Catalogue, Damage]:
-    """The catalogue of a generation, empty where it is damaged, and the damage that a build can repair without loss.
-
-    Raises `DamagedGraphError` and `GraphVersionError` for other damage.
-    """
-    only_tables = current.is_from_sources
-    try:
-        path = current.store_path
-    except DamagedGraphError as error:
-        raise DamagedGraphError(error.message, hint=_NEXT_STEP) from error
-    store = damaged_files(path)
-    if not store and not (path / "CURRENT").exists():
-        store = ("CURRENT",)
-    if store and not (only_tables or can_be_rebuilt(store)):
-        raise DamagedGraphError(
-            f"The store in {path} is damaged: {store[0]} is not what was written, and without it nobody"
-            " knows what updates have written there.",
-            hint=_NEXT_STEP,
-        )
-    parts = current.damaged_parts()
-    for name in parts:
-        if name not in MADE_AGAIN and not (only_tables and name == current.catalogue_path.name):
-            raise DamagedGraphError(f"{current.path / name} is damaged: it is not what was written.", hint=_NEXT_STEP)
-    try:
-        known = Catalogue.load(current.catalogue_path)
-    except GraphVersionError as error:
-        if not only_tables:
-            raise GraphVersionError(error.message, hint=_NEXT_STEP) from error
-        parts = sorted({*parts, current.catalogue_path.name})
-        return Catalogue(), Damage(store, tuple(parts), has_catalogue=False)
-    return known, Damage(store, tuple(parts))
-
-
-def check_sources(damage: Damage, known: Catalogue, found: Walk, plan: BuildPlan) -> None:
-    """Raise `DamagedGraphError` where every table has to be built again, and one that was built cannot be read now."""
-    if not damage.is_total:
-        return
-    lost = {record.path for record in plan.unreadable if _may_hold_tables(record.path, damage, known)}
-    if not damage.has_catalogue:
-        lost.update(map(str, found.unreadable))
-    lost.update(
-        record.path
-        for record in known.files.values()
-        if record.is_read and _is_below(record.location, found.unreadable)
-    )
-    if lost:
-        first, *others = sorted(lost)
-        more = f" and {len(others)} more" if others else ""
-        raise DamagedGraphError(
-            f"The graph is damaged ({[*damage.store, *damage.parts][0]}), and {first}{more}, from which it was built,"
-            " cannot be read now.",
-            hint="Make it readable, or remove it, then build again.",
-        )
-
-
-def _may_hold_tables(path: str, damage: Damage, known: Catalogue) -> bool:
-    record = known.files.get(path)
-    return not damage.has_catalogue if record is None else record.is_read
-
-
-def _is_below(location: str, folders: Iterable[Path]) -> bool:
-    return any(Path(location).is_relative_to(folder) for folder in folders)
-
 
 _Item = TypeVar("_Item")
 
@@ -227,11 +135,10 @@ def build_graph(
     before readers see it. There is nothing to do, and none of them is called, where all tables are as they were and
     `is_complete` says of the current generation that the steps would make what it has. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
-    gone. Of a store with damaged files nothing is kept; where updates may have written to it, or a source cannot be
-    read, damage that would lose more is refused. Killed at any instant, the directory still holds
+    gone. Where files of the graph are damaged, nothing is changed. Killed at any instant, the directory still holds
     the last complete graph, and the next build does the work.
 
-    Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
+    Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `DamagedGraphError`, `StorageError`, `MappingError`.
     """
     place = GraphDirectory(directory)
     found = paths if isinstance(paths, Walk) else walk(paths)
@@ -248,15 +155,17 @@ def build_graph(
         settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits(), encoding)
         watch = Stopwatch()
         with watch.stage("finding changes"):
-            known, damage = (Catalogue(), Damage()) if current is None else find_damage(current)
+            known = Catalogue()
+            if current is not None:
+                current.check()
+                known = Catalogue.load(current.catalogue_path)
             same_base = current is None or current.base == names.base
-            plan = make_plan(found, Catalogue() if damage.is_total else known, settings, same_base=same_base)
-            check_sources(damage, known, found, plan)
-        if current is not None and plan.is_done(known) and not damage.parts and is_complete(current):
+            plan = make_plan(found, known, settings, same_base=same_base)
+        if current is not None and plan.is_done(known) and is_complete(current):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
-            return BuildReport(replace(current, changes=changes), changes, report, (*place.repairs, *messages))
+            return BuildReport(replace(current, changes=changes), changes, report, messages)
         before()
         generation = place.begin(current, names.base)
         try:
@@ -274,7 +183,6 @@ def build_graph(
         with watch.stage("saving the mapping"):
             inferred = inferred_by_name(made.generation, assembly.catalogue())
             messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals, inferred)
-        messages = (*place.repairs, *damage.messages, *messages)
         return replace(made, messages=messages, seconds=watch.seconds)
 
 
@@ -362,7 +270,6 @@ def _make(
 ) -> BuildReport:
     previous, plan = generation.previous, assembly.plan
     is_amended = False
-    only_tables = previous is None or previous.is_from_sources
     folder = generation.path / _TEXTS
     tables = watch.waiting("converting", assembly.table_texts(folder))
     described = generation.description_path
@@ -380,9 +287,9 @@ def _make(
         folder.mkdir()
         if previous is None or not plan.kept:
             fill_store(generation.store_path, chain(tables, description()), assembly.progress)
-            if previous is not None and not only_tables:
+            if previous is not None:
                 known = set(before.graphs(Namespaces(previous.base)))
-                only_tables = not carry_over(previous.store_path, generation.store_path, known)
+                carry_over(previous.store_path, generation.store_path, known)
         else:
             gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
             is_amended = _is_described(previous)
@@ -395,7 +302,6 @@ def _make(
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()
         catalogue.save(generation.catalogue_path)
-        generation.save_origin(is_from_sources=only_tables)
         report = ConversionReport.of(catalogue.files.values(), notices)
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")

@@ -222,21 +222,13 @@ class EmbeddedStore:
         return len(self._store)
 
 
-BUILD_AGAIN = "Build the graph again with kgtable build."
-BUILD_ELSEWHERE = "Build the graph again in an empty directory."
+BUILD_AGAIN = "Build the graph again in an empty directory."
 
 
 def damage_error(path: Path, files: Sequence[str]) -> DamagedGraphError:
-    """The error for a store with damaged data files."""
+    """The error for a folder of a graph with files that are missing or not what was written."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return DamagedGraphError(
-        f"The store in {path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN
-    )
-
-
-def can_be_rebuilt(files: Sequence[str]) -> bool:
-    """Whether a store with these damaged files still tells which graphs it has, such as those that users wrote."""
-    return all(name.endswith(".sst") for name in files)
+    return DamagedGraphError(f"{path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN)
 
 
 def store_state(path: Path) -> str:
@@ -301,34 +293,6 @@ def leased(base: Path) -> tuple[Path, Lease]:
         except (FileNotFoundError, NotADirectoryError) as error:
             if newest(base) == version:
                 raise GraphNotFoundError(f"There is no store in {version}.", hint=BUILD_AGAIN) from error
-
-
-def restore_pointer(base: Path) -> bool:
-    """Name the newest version again, where that is lost or damaged and the version is whole; gives whether it was.
-
-    For a store that nobody writes to meanwhile. A version gets its record right before it is named, so the one with the
-    highest number is the newest, or its writer was killed right before it named it. Raises `StorageError`.
-    """
-    pointer = pointer_of(base)
-    try:
-        if pointer.exists():
-            newest(base)
-            return False
-    except DamagedGraphError:
-        pass
-    prefix = f"{base.name}-"
-    versions = {
-        int(record.parent.name.removeprefix(prefix)): record.parent
-        for record in base.parent.glob(f"{prefix}*/{RECORD}")
-        if _NUMBER.fullmatch(os.fsencode(record.parent.name.removeprefix(prefix)))
-    }
-    if not versions:
-        return False
-    version = versions[max(versions)]
-    if not recorded(version) or damaged_files(version):
-        return False
-    _name(version, pointer)
-    return True
 
 
 def _name(version: Path, pointer: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import kgtable.tables.discovery
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.generations import DESCRIPTION, Generation, GraphDirectory
+from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import MissingExtraError
@@ -92,20 +92,6 @@ def test_the_description_after_many_changes_is_that_of_a_fresh_build(tables: Pat
     fresh = build(tables, tmp_path / "fresh")
     assert default_graph(second) == default_graph(fresh)
     assert second.description_path.read_bytes() == fresh.description_path.read_bytes()
-
-
-@pytest.mark.parametrize("damage", ["changed", "gone"])
-def test_a_damaged_description_is_made_again(tables: Path, tmp_path: Path, damage: str) -> None:
-    path = build(tables, tmp_path / "kg").path / DESCRIPTION
-    if damage == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:-40])
-    write(tables / "ships-1.csv", "Ship,Tons\nAda,12\n")
-    made = build(tables, tmp_path / "kg")
-    fresh = build(tables, tmp_path / "fresh")
-    assert default_graph(made) == default_graph(fresh)
-    assert made.description_path.read_bytes() == fresh.description_path.read_bytes()
 
 
 def test_an_exchange_holds_the_lines_that_differ(tmp_path: Path) -> None:
