@@ -524,7 +524,6 @@ class KnowledgeGraph:
         check_arguments(call, {"question": question, "tables": tables, **options})
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
-        from kgtable.llm.dry_run import DryRunLLM
         from kgtable.llm.protocol import MeteredLLM, price
         from kgtable.systems.methods import make_solver
 
@@ -536,9 +535,8 @@ class KnowledgeGraph:
                 model = llm or connect_model(settings)
                 log.info("answering by %s", "rules" if model is None else model.model)
                 pricing = partial(price, own=settings.prices, shipped=settings.endpoint.is_openai)
-                if settings.dry_run and model is not None:
-                    model = DryRunLLM(model.model, pricing)
-                metered = None if model is None else MeteredLLM(model, pricing, settings.window)
+                dry = settings.dry_run
+                metered = None if model is None else MeteredLLM(model, pricing, settings.window, dry_run=dry)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader, settings)
                 asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)

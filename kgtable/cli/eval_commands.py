@@ -86,13 +86,12 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
     from kgtable.evaluation.report import write_report
     from kgtable.evaluation.session import estimate, evaluate, write_result
-    from kgtable.evaluation.summary import as_markdown
+    from kgtable.evaluation.summary import as_markdown, used_lines
 
     settings = load_settings()
     plan = _plan(kg, folder, options)
     if options["dry_run"]:
-        estimates = estimate(kg, plan, settings)
-        say("\n".join(map(str, estimates)) or "No model is asked: it costs nothing.")
+        say(used_lines(estimate(kg, plan, settings)) or "No model is asked: it costs nothing.")
         return
     result: Path | None = options["json_file"]
     if options["resume"] and result is None:

@@ -181,6 +181,14 @@ def spent(records: Iterable[Record]) -> Used:
     return total
 
 
+def times(used: Mapping[str, Any], factor: float) -> Used:
+    """A usage so many times, in whole requests and tokens."""
+    found: Used = {name: None if used[name] is None else round(factor * used[name]) for name in _COUNTED[:-1]}
+    cost = None if used["cost_usd"] is None else factor * used["cost_usd"]
+    stages = {name: times(stage, factor) for name, stage in used.get("stages", {}).items()}
+    return {**found, "cost_usd": cost, "stages": stages}
+
+
 def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
     pairs = {name: (one.get(name, 0), other.get(name, 0)) for name in _COUNTED}
     return {name: None if a is None or b is None else a + b for name, (a, b) in pairs.items()}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kgtable.config import NO_MODEL, Settings
-from kgtable.errors import LLMReplyError, UsageError
-from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.errors import UsageError
+from kgtable.evaluation.records import Record, Used, added, spent, times
 from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
 from kgtable.evaluation.run_plan import (
     Answerer,
@@ -30,12 +27,10 @@ from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
-from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request, price, prompt_tokens
-from kgtable.retrieval.table_texts import STAGE as SCHEMA
-from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, schema_request
+from kgtable.llm.protocol import LLM, MeteredLLM, measured, price
+from kgtable.llm.scripted import ScriptedLLM
 from kgtable.storage import output_file
 from kgtable.systems.methods import make_solver
-from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:
     from kgtable.knowledge_graph import KnowledgeGraph
@@ -53,14 +48,17 @@ class Models:
 
     @property
     def reachable(self) -> bool:
-        """Whether a default model is configured."""
-        return self.settings.uses_llm
+        """Whether a default model is configured, or none is asked."""
+        return self.settings.uses_llm or self.settings.dry_run
 
     def get(self, name: str | None) -> LLM:
         """The model of this name; None means the default. Raises `UsageError` if it is not configured."""
         wanted = name or self.settings.model
         if wanted not in self.connected:
-            self.connected[wanted] = MeteredLLM(self._connect(wanted))
+            settings = self.settings
+            pricing = partial(price, own=settings.prices, shipped=settings.endpoint.is_openai)
+            model = ScriptedLLM((), model=wanted) if settings.dry_run else self._connect(wanted)
+            self.connected[wanted] = MeteredLLM(model, pricing, dry_run=settings.dry_run)
         return self.connected[wanted]
 
     def answering(self, system: System) -> LLM | None:
@@ -145,110 +143,23 @@ def write_result(run: Run, path: Path) -> None:
 
 
 SAMPLE = 20
-"""Questions whose prompts are counted for the estimate of a system's cost."""
-
-REPLY_TOKENS: Mapping[str, int] = {"schema": 250, "labels": 40, "rerank": 30, "answer": 150, "judge": 50}
-"""How long the replies of each stage are taken to be: about what the reply objects come to."""
+"""Questions whose prompts are counted for the estimate of a run's cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Requests, tokens and dollars of one stage with one model; dollars are None if the price is unknown."""
+def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Used:
+    """The most that a run may use, as `spent` gives it; nothing is sent.
 
-    model: str
-    stage: str
-    requests: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: Decimal | None
-
-    def __str__(self) -> str:
-        money = "its price is not known" if self.cost is None else f"about ${self.cost:.2f}"
-        return (
-            f"{self.model}, {self.stage}: {self.requests:,} requests, about {self.prompt_tokens:,} prompt "
-            f"tokens and {self.completion_tokens:,} completion tokens, {money}"
-        )
-
-
-@dataclass
-class CountedLLM:
-    """Stand-in for a model that counts the requests of each stage instead of sending them."""
-
-    model: str
-    requests: dict[str, list[Request]] = field(default_factory=lambda: defaultdict(list))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Count a request. Raises `LLMReplyError`, for which a template or the rules stand in."""
-        with self._lock:
-            self.requests[request.stage].append(request)
-        raise LLMReplyError("Nothing is asked while the cost is estimated.")
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
-def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> list[Estimate]:
-    """Estimates for each model and stage; empty if the plan uses no model.
-
-    Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted. It is
+    Up to `SAMPLE` questions are retrieved and their prompts made, with replies as long as the requests allow. It is
     assumed that a model is available and that no reply is cached.
     """
-    plan = plan.settled(settings, reachable=True)
-    found: dict[tuple[str, str], Estimate] = {}
-    for system in plan.systems:
-        for part in _of_system(kg, plan, system, settings):
-            before = found.get((part.model, part.stage))
-            found[part.model, part.stage] = part if before is None else _together(before, part, settings)
-    return list(found.values())
-
-
-def _of_system(kg: KnowledgeGraph, plan: RunPlan, system: System, settings: Settings) -> Iterator[Estimate]:
-    guided = plan.asks_in_retrieval(system)
-    if not (guided or plan.answers):
-        return
     count = len(plan.questions)
     sample = plan.questions[:: max(1, count // SAMPLE)][:SAMPLE]
-    llm = CountedLLM(system.model or settings.model)
-    tables = TableReader(kg.store, kg.names)
-    if system.format == WRITTEN_SCHEMA:
-        requests = [schema_request(tables.read(id)) for id in kg.catalogue.tables]
-        yield _estimate(llm.model, SCHEMA, len(requests), _mean_tokens(requests), settings)
-        system = replace(system, format=TableFormat.SCHEMA.value)  # stands in for what the model would write
-    stages = Stages(
-        kg,
-        replace(plan, questions=sample, judge=False),
-        lambda asking: model_answerer(asking, llm, tables, settings),
-        guides={system.name: llm} if guided else {},
-    )
-    stages.prepare(system)
-    for question in sample:
-        stages.record(system, question)
-    for stage, requests in llm.requests.items():
-        times = math.ceil(count * len(requests) / len(sample))
-        yield _estimate(llm.model, stage, times, _mean_tokens(requests), settings)
-    if plan.judge:
-        judging = [_judging(question) for question in sample]
-        yield _estimate(settings.model, "judge", count, _mean_tokens(judging), settings)
-
-
-def _estimate(model: str, stage: str, requests: int, tokens: float, settings: Settings) -> Estimate:
-    prompt, completion = round(requests * tokens), requests * REPLY_TOKENS[stage]
-    cost = price(model, prompt, completion, own=settings.prices, shipped=settings.endpoint.is_openai)
-    return Estimate(model, stage, requests, prompt, completion, cost)
-
-
-def _together(one: Estimate, other: Estimate, settings: Settings) -> Estimate:
-    requests = one.requests + other.requests
-    tokens = (one.prompt_tokens + other.prompt_tokens) / requests
-    return _estimate(one.model, one.stage, requests, tokens, settings)
-
-
-def _judging(question: BenchmarkQuestion) -> Request:
-    """A judge request in which the gold answer stands for an answer of its length."""
-    return judge_request(asked(question), question.answers, "", "; ".join(question.answers))
-
-
-def _mean_tokens(requests: list[Request]) -> float:
-    tokens = [prompt_tokens(request) for request in requests]
-    return sum(tokens) / len(tokens) if tokens else 0.0
+    dry = replace(settings, dry_run=True)
+    run = evaluate(kg, replace(plan, questions=sample, judge=False), dry)
+    with measured() as meter:
+        for question in sample if plan.judge else ():  # the gold answer stands for an answer of its length
+            request = judge_request(asked(question), question.answers, "", "; ".join(question.answers))
+            Models(dry).get(None).complete(request)
+    judged = Record("", "", usage=meter.to_json())
+    questions = spent((*run.records, *[judged] * len(plan.systems)))
+    return added(spent(run.preparations), times(questions, count / len(sample)))

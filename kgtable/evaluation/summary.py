@@ -357,8 +357,19 @@ def _failures(run: Run, system: System) -> Iterator[tuple[str, ...]]:
 
 
 def _costs(run: Run, system: System) -> Iterator[tuple[str, ...]]:
-    used = spent(run.with_preparation(system))
+    return _used(spent(run.with_preparation(system)))
+
+
+def _used(used: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for stage, part in {**used["stages"], **({"total": used} if used["requests"] else {})}.items():
         counts = (part[name] for name in ("requests", "prompt_tokens", "completion_tokens"))
         cost = "unknown" if part["cost_usd"] is None else f"${part['cost_usd']:.4f}"
         yield stage, *("unknown" if count is None else f"{count:,}" for count in counts), cost
+
+
+def used_lines(used: Mapping[str, Any]) -> str:
+    """The most that a run may use, a line for each stage; empty for nothing."""
+    return "\n".join(
+        f"{stage}: {requests} requests, at most {prompt} prompt tokens and {completion} completion tokens, cost {cost}"
+        for stage, requests, prompt, completion, cost in _used(used)
+    )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.config import NO_MODEL, OPENAI_URL, ModelEndpoint, Settings, same_url
 from kgtable.errors import ConfigError, StorageError
-from kgtable.llm.conversation import ModelReply, Outcome, ReplyReader, RetryPolicy, Send, Speaker
+from kgtable.llm.conversation import ModelReply, ReplyReader, RetryPolicy, Speaker
 from kgtable.llm.deadline import DeadlineError, keeps_deadlines, within
 from kgtable.llm.protocol import (
     FORMS,
@@ -337,21 +337,20 @@ class ChatModel:
         kept = self._kept(request, on_text)
         if kept is not None:
             return kept
-        course, tap = self._speaker.converse(request), Tap(on_text)
-        outcome: Outcome = None
+        tap = Tap(on_text)
+
+        def send(body: dict[str, Any]) -> ModelReply | RequestFault:
+            started = time.perf_counter()
+            outcome = post(self._open(), body, tap, self._timeout)
+            if self._trace is not None:
+                self._trace.write(self.endpoint, request.stage, body, outcome, time.perf_counter() - started)
+            return outcome
+
         with self._slots:
-            while True:
-                try:
-                    step = course.send(outcome)
-                except StopIteration as done:
-                    return self._keep(request, done.value)
-                if isinstance(step, Send):
-                    started = time.perf_counter()
-                    outcome = post(self._open(), step.body, tap, self._timeout)
-                    self._record(request, step.body, outcome, started)
-                else:
-                    time.sleep(step.seconds)
-                    outcome = None
+            completion = self._speaker.converse(request, send)
+        if self._cache is not None:
+            self._cache.put(request.fingerprint(self.model, self.endpoint.base_url), completion)
+        return completion
 
     def close(self) -> None:
         """Close the connections; the model can still be used."""
@@ -376,15 +375,6 @@ class ChatModel:
         if kept is not None and on_text is not None:
             on_text(kept.text)
         return kept
-
-    def _keep(self, request: Request, completion: Completion) -> Completion:
-        if self._cache is not None:
-            self._cache.put(request.fingerprint(self.model, self.endpoint.base_url), completion)
-        return completion
-
-    def _record(self, request: Request, body: Mapping[str, Any], outcome: Outcome, started: float) -> None:
-        if self._trace is not None and outcome is not None:
-            self._trace.write(self.endpoint, request.stage, body, outcome, time.perf_counter() - started)
 
 
 def connect(settings: Settings) -> LLM | None:

@@ -1,16 +1,15 @@
-"""One request from the first attempt to the completion, without input and output of its own.
+"""One request from the first attempt to the completion.
 
 Retries, weaker forms of structured output and the second chance after an unusable reply are decided here, once, for
-the blocking client, the async client and the scripted model alike: `converse` yields what is to be done and is sent
-what came of it. Replies of the chat API, whole or streamed, are parsed as leniently as is safe. The same requests can
-be written as a file for the OpenAI Batch API, and its results read back.
+the client and the scripted model alike. Replies of the chat API, whole or streamed, are parsed as leniently as is safe.
 """
 
 from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Callable, Generator, Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -45,20 +44,6 @@ class ModelReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
-    """Send this body and report the `ModelReply` or `RequestFault`."""
-
-    body: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Wait so many seconds."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Number of retries, and the waits before them: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
 
@@ -70,9 +55,8 @@ class RetryPolicy:
     longest_pause: float = 60.0
 
 
-ConversationStep: TypeAlias = Send | Pause
-Outcome: TypeAlias = ModelReply | RequestFault | None
-Course: TypeAlias = Generator[ConversationStep, Outcome, Completion]
+Attempt: TypeAlias = Callable[[dict[str, Any]], "ModelReply | RequestFault"]
+"""Sends the body of one attempt."""
 
 
 class Speaker:
@@ -84,13 +68,13 @@ class Speaker:
         self.model, self.endpoint, self.dialect = model, endpoint, dialect
         self.policy, self.pricing = policy, pricing
 
-    def converse(self, request: Request) -> Course:
+    def converse(self, request: Request, send: Attempt, wait: Callable[[float], object] = time.sleep) -> Completion:
         """Carry one request through to its completion. Raises a leaf of `LLMError` where there is none."""
         said: tuple[Message, ...] = ()
         usage = Usage()
         try:
             while True:
-                reply = yield from self._ask(request, said)
+                reply = self._ask(request, said, send, wait)
                 usage += self._usage(reply)
                 try:
                     refusal = reply.refusal and self.endpoint.scrub(reply.refusal)
@@ -106,16 +90,17 @@ class Speaker:
             error.usage = usage if usage.requests else None
             raise
 
-    def _ask(self, request: Request, said: tuple[Message, ...]) -> Generator[ConversationStep, Outcome, ModelReply]:
+    def _ask(
+        self, request: Request, said: tuple[Message, ...], send: Attempt, wait: Callable[[float], object]
+    ) -> ModelReply:
         """Get one reply, in as many attempts as the policy and the dialect allow."""
         attempts, dialect = 0, self.dialect
         while True:
             body = dialect.body(self.model, request, said)
-            outcome = yield Send(body)
+            outcome = send(body)
             if isinstance(outcome, ModelReply):
                 self.dialect = dialect
                 return outcome
-            assert outcome is not None
             changed = dialect.after(outcome, body)
             if changed is not None:
                 dialect = changed
@@ -123,7 +108,7 @@ class Speaker:
             attempts += 1
             if not outcome.worth_retrying or attempts > self.policy.retries:
                 raise outcome.to_error(self.endpoint, attempts)
-            yield Pause(self._pause(outcome, attempts))
+            wait(self._pause(outcome, attempts))
 
     def _pause(self, fault: RequestFault, attempts: int) -> float:
         wait = fault.retry_after

@@ -265,10 +265,12 @@ class MeteredLLM:
 
     `pricing` gives the price in dollars of so many prompt and completion tokens; without it no price is known.
     `window` is the most tokens that prompt and reply may have together, 0 for any; a reply gets at most a quarter.
+    With `dry_run` nothing is sent: each reply is the least that its schema admits, and the usage an upper bound for
+    this request, with a reply as long as it allows. A real reply may lead to further requests.
     """
 
-    def __init__(self, llm: LLM, pricing: Pricing | None = None, window: int = 0) -> None:
-        self._llm, self._pricing, self._window = llm, pricing, window
+    def __init__(self, llm: LLM, pricing: Pricing | None = None, window: int = 0, *, dry_run: bool = False) -> None:
+        self._llm, self._pricing, self._window, self._dry_run = llm, pricing, window, dry_run
         self.model = llm.model
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
@@ -276,6 +278,8 @@ class MeteredLLM:
         request = self._fitting(request)
         if (meter := _meter.get()) is not None:
             meter.admit(lambda: self._most(request))
+        if self._dry_run:
+            return self._count(request, self._least(request))
         _tell_stage(request, self.model)
         with self._counting_failures(request):
             return self._count(request, self._llm.complete(request, on_text=on_text))
@@ -300,6 +304,11 @@ class MeteredLLM:
             return None
         return self._pricing(self.model, prompt_tokens(request), request.max_tokens)
 
+    def _least(self, request: Request) -> Completion:
+        usage = Usage(1, prompt_tokens(request), request.max_tokens, self._most(request))
+        data = None if request.schema is None else least_value(request.schema)
+        return Completion("" if data is None else json.dumps(data), data, usage, self.model)
+
     @contextlib.contextmanager
     def _counting_failures(self, request: Request) -> Iterator[None]:
         """Count the usage of a request that failed."""
@@ -318,6 +327,32 @@ class MeteredLLM:
                 usage = replace(usage, cost=self._most(request))
             meter.add(request.stage, usage)
         return completion
+
+
+def least_value(schema: Mapping[str, Any]) -> Any:
+    """The smallest value that a JSON Schema admits.
+
+    >>> least_value({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
+    {'a': ''}
+    """
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return min(map(least_value, choices), key=lambda value: len(json.dumps(value)))
+    if "enum" in schema:
+        return schema["enum"][0]
+    kinds = schema.get("type", "null")
+    match kinds if isinstance(kinds, str) else "null" if "null" in kinds else kinds[0]:
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: least_value(properties.get(name, {})) for name in schema.get("required", ())}
+        case "array":
+            return []
+        case "string":
+            return ""
+        case "boolean":
+            return False
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+    return None
 
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]|_")

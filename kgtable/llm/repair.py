@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -75,8 +73,8 @@ def _is(value: Any, name: str) -> bool:
 _THOUGHT = re.compile(r"<(/?)think(?:ing)?>")
 LONGEST_REPAIRED = 20_000
 """Characters of a piece of a reply beyond which its JSON is not repaired."""
-REPAIR_SECONDS = 2.0
-"""Deadline of the process that repairs: the time can grow with the square of the length."""
+MOST_BRACKETS = 400
+"""Opening brackets of such a piece: the time of a repair grows with the square of their number."""
 _WORD = re.compile(r"\w+")
 _DECODER = json.JSONDecoder(strict=False)
 MOST_STARTS = 20
@@ -136,7 +134,7 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
             is_repaired = True
             try:
                 found = _repaired(text[start:].partition("```")[0].strip())
-            except (ValueError, OSError, RecursionError, subprocess.SubprocessError):
+            except (ValueError, RecursionError):
                 continue
         wrong = mismatch(found, {"type": "object"}) or mismatch(found, schema)
         if wrong is None:
@@ -147,16 +145,13 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
 
 
 def _repaired(text: str) -> Any:
-    """JSON with small faults, repaired in a process. Raises an error where it cannot be, or not in time."""
-    if len(text) > LONGEST_REPAIRED or not text.endswith("}"):
+    """JSON with small faults, repaired. Raises an error where it cannot be, or would take long."""
+    brackets = text.count("{") + text.count("[")
+    if len(text) > LONGEST_REPAIRED or brackets > MOST_BRACKETS or not text.endswith("}"):
         raise ValueError("it is too long, or breaks off")
-    done = subprocess.run(
-        [sys.executable, "-P", "-X", "utf8", "-m", "json_repair", "--ensure_ascii"],
-        input=text.encode("utf-8", "backslashreplace"),
-        capture_output=True,
-        timeout=REPAIR_SECONDS,
-    )
-    found = json.loads(done.stdout)
+    from json_repair import loads  # takes long to import
+
+    found = loads(text)
     written = [json.dumps(found), json.dumps(found, ensure_ascii=False)]
     written.append(written[1].replace(r"\n", " "))  # strings with line breaks that are not escaped
     if not _words(text) <= _words(" ".join(written)) | _LITERALS:

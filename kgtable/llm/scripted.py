@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMReplyError
 from kgtable.llm.client import Tap
-from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
+from kgtable.llm.conversation import ModelReply, RetryPolicy, Speaker
 from kgtable.llm.protocol import ChatDialect, Completion, OnText, Request
 
 Scripted: TypeAlias = str | Mapping[str, Any] | LLMError
@@ -39,20 +39,16 @@ class ScriptedLLM:
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """The next reply of the script. Raises `LLMReplyError` where the script has ended."""
-        course, tap = self._speaker.converse(request), Tap(on_text)
-        outcome: Outcome = None
-        while True:
-            try:
-                step = course.send(outcome)
-            except StopIteration as done:
-                completion: Completion = done.value
-                return completion
-            assert isinstance(step, Send)
+        tap = Tap(on_text)
+
+        def send(body: dict[str, Any]) -> ModelReply:
             text = self._next(request)
             if tap.open:
                 for word in text.splitlines(keepends=True):
                     tap(word)
-            outcome = ModelReply(text)
+            return ModelReply(text)
+
+        return self._speaker.converse(request, send)
 
     def close(self) -> None:
         """No-op: nothing is kept open."""

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from kgtable.config import ModelEndpoint
-from kgtable.llm.conversation import ModelReply, Outcome, Pause, RetryPolicy, Send, Speaker
+from kgtable.llm.conversation import ModelReply, RetryPolicy, Speaker
 from kgtable.llm.protocol import ChatDialect, Completion, Request, RequestFault
 
 PLAIN = Request(({"role": "user", "content": "Say."},))
@@ -21,26 +21,20 @@ def speaker(**policy: Any) -> Speaker:
 
 
 def held(
-    speaker: Speaker, request: Request, *outcomes: Outcome
+    speaker: Speaker, request: Request, *outcomes: ModelReply | RequestFault
 ) -> tuple[Completion, list[dict[str, Any]], list[float]]:
     """A conversation with these outcomes of its requests: its completion, the bodies sent, the waits."""
-    course, coming = speaker.converse(request), iter(outcomes)
+    coming = iter(outcomes)
     bodies: list[dict[str, Any]] = []
     waits: list[float] = []
-    outcome: Outcome = None
-    while True:
-        try:
-            step = course.send(outcome)
-        except StopIteration as done:
-            assert next(coming, None) is None
-            return done.value, bodies, waits
-        if isinstance(step, Pause):
-            waits.append(step.seconds)
-            outcome = None
-        else:
-            assert isinstance(step, Send)
-            bodies.append(step.body)
-            outcome = next(coming)
+
+    def send(body: dict[str, Any]) -> ModelReply | RequestFault:
+        bodies.append(body)
+        return next(coming)
+
+    completion = speaker.converse(request, send, waits.append)
+    assert next(coming, None) is None
+    return completion, bodies, waits
 
 
 def test_waits_double_up_to_the_longest_or_are_as_the_server_asks() -> None:
