@@ -367,6 +367,9 @@ class _Rows:
                 continue
             if all(after - before == 1 for before, after in pairwise(filled)):
                 continue
+            said = kind_of([name], None, False, body.language)
+            if said is not None and said.kind is MeasureKind.RATE and said.confidence >= SURE:
+                continue  # means, rates and indices
             found.append(column)
         return found
 

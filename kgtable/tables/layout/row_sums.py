@@ -18,6 +18,8 @@ MOST_COLUMNS: Final = 12
 """Columns whose numbers are added up."""
 MOST_AGREE: Final = 0.7
 """Share of the columns of a line in which its members add up."""
+ROUNDING: Final = 0.9
+"""How far the sum of n rounded numbers may lie from a rounded total, in last places times the root of n + 1."""
 _LINES_AT_ONCE: Final = 512
 
 ENOUGH_FIGURES: Final = 8
@@ -56,34 +58,50 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
     count = len(values)
     columns, share, digits = np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count, dtype=np.int64)
     members: dict[int, tuple[int, ...]] = {}
-    told = np.nan_to_num(values)
+    told, known = np.nan_to_num(values), ~np.isnan(values)
     lines = np.flatnonzero(told.any(axis=1))
     for _ in range(DEEPEST_SUM):
         if len(lines) < 3:
             break
         own = told[lines]
         given = own != 0
-        slack = np.where(decimals[lines] > 0, 0.6 * 10.0 ** -decimals[lines], 0.01)
-        sizes = np.log10(np.abs(own) * 10.0 ** decimals[lines] + 1.0)
+        steps = 10.0 ** -decimals[lines]
+        slack = np.where(decimals[lines] > 0, 0.6 * steps, 0.01)
+        sizes = np.log10(np.abs(own) / steps + 1.0)
         wanted = given.sum(axis=1)
-        running, full = (
-            np.concatenate([np.zeros((1, own.shape[1])), part.cumsum(axis=0)]) for part in (own, given * 1.0)
+        running, full, there = (
+            np.concatenate([np.zeros((1, own.shape[1])), part.cumsum(axis=0)])
+            for part in (own, given * 1.0, known[lines] * 1.0)
         )
         lengths = np.arange(2, min(LONGEST_SUM, len(lines) - 1) + 1)
+        rounding = ROUNDING * np.sqrt(lengths + 1.0)
         kept = np.ones(len(lines), dtype=bool)
         for start in range(2, len(lines), _LINES_AT_ONCE):
             at = np.arange(start, min(start + _LINES_AT_ONCE, len(lines)))
             begins = at[:, None] - lengths
             above = np.maximum(begins, 0)
-            off = np.abs((running[at] - own[at])[:, None] - running[above]) <= slack[at][:, None]
-            good = off & given[at][:, None]
-            agree = np.where(begins >= 0, good.sum(axis=2), 0)
-            several = (good & (full[at][:, None] - full[above] > 1)).any(axis=2)
-            hits = several & (agree >= MOST_AGREE * wanted[at][:, None])
+            left = np.abs((running[at] - own[at])[:, None] - running[above])
+            own_given, more = given[at][:, None], full[at][:, None] - full[above] > 1
+            # A column in which a member has no number leaves the comparison, unless it adds up all the same.
+            whole = own_given & (there[at][:, None] - there[above] >= lengths[None, :, None])
+            good = (left <= slack[at][:, None]) & own_given & (begins >= 0)[:, :, None]
+            agree, asked, several = _agreement(good, whole, more, wanted[at])
+            hits = several & (agree >= MOST_AGREE * asked)
             # Beside a column of rates or growth fewer columns add up, in figures that no chance explains.
-            part = several & ~hits & (agree >= 2) & (2 * agree >= wanted[at][:, None])
+            part = several & ~hits & (agree >= 2)
             for place, length in np.argwhere(part).tolist():
                 hits[place, length] = sizes[at[place]][good[place, length]].sum() >= ENOUGH_FIGURES
+            exact = np.asarray(hits.any(axis=1))
+            near = steps[at][:, None] * rounding[None, :, None]
+            about = (left <= near) & own_given & (begins >= 0)[:, :, None]
+            agree, asked, several = _agreement(about, whole, more, wanted[at])
+            rounded = several & (agree >= 2) & (agree >= MOST_AGREE * asked)
+            picked = np.nonzero(rounded | hits)
+            ends = at[picked[0]]
+            loose = np.log10(np.abs(own[ends]) / (2 * near[picked]) + 1.0)
+            figures = np.zeros(hits.shape)
+            figures[picked] = (np.where(good[picked], sizes[ends], loose) * about[picked]).sum(axis=1)
+            hits |= rounded & (figures >= FIGURES_OF_SEVERAL) & ~exact[:, None]
             for place in np.flatnonzero(hits.any(axis=1)).tolist():
                 length = int(hits[place].argmax())
                 end, first = int(at[place]), int(begins[place, length])
@@ -92,12 +110,23 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
                 if line not in members:
                     members[line] = tuple(lines[first:end].tolist())
                     columns[line] = agree[place, length]
-                    share[line] = agree[place, length] / wanted[end]
-                    digits[line] = np.ceil(sizes[end][good[place, length]].sum())
+                    share[line] = agree[place, length] / asked[place, length]
+                    digits[line] = np.ceil(figures[place, length])
         if kept.all():
             break
         lines = lines[kept]
     return Runs(columns, share, digits, members)
+
+
+def _agreement(
+    good: npt.NDArray[np.bool_],
+    whole: npt.NDArray[np.bool_],
+    more: npt.NDArray[np.bool_],
+    wanted: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """By line and length of a run: columns that agree, columns compared, and whether half of the line's agree."""
+    agree, asked = good.sum(axis=2), (good | whole).sum(axis=2)
+    return agree, asked, (good & more).any(axis=2) & (2 * agree >= wanted[:, None])
 
 
 @dataclass(frozen=True, slots=True)
