@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory
-from kgtable.config import check_arguments, load_settings
+from kgtable.config import load_settings
 from kgtable.errors import (
     ArgumentError,
     ConfigError,
@@ -58,8 +58,6 @@ def connect(
     directory, so that retrieval has expansion and vectors. Raises `UsageError`, `RemoteStoreError`,
     `GraphVersionError` for a directory that holds something else, `StorageError`, `EmbeddingError`.
     """
-    given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base, "index": index}
-    check_arguments("connect", given)
     from kgtable.building.engines import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
@@ -106,9 +104,6 @@ def build(
     `GraphLockedError` where another process builds the graph, `GraphVersionError` for a foreign directory,
     `StorageError`, `MissingExtraError`.
     """
-    given = {"directory": directory, "base": base, "embedding": embedding}
-    sized = {"workers": workers, "file_seconds": file_seconds, "dry_run": dry_run, "encoding": encoding}
-    check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.index.inferred.model_proposals import propose_about_tables
     from kgtable.tables.limits import ReadLimits
@@ -116,8 +111,8 @@ def build(
     if dry_run and model is None:
         raise UsageError("A dry run tells what asking a model takes.", hint="Name one with --model.")
     llm = None if model is None else _model(model, dry_run)
-    walked = _paths("build", paths)
-    options: dict[str, Any] = {"mapping": _mapping("build", mapping), "base": base}
+    walked = _paths(paths)
+    options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base}
     options |= {"runner": runner, "workers": workers}
     options |= {"limits": ReadLimits.of_seconds(file_seconds), "encoding": _codec(encoding), "progress": progress}
     built = _built(walked, directory, embedding, **options)
@@ -163,7 +158,6 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
     Raises `ConfigError` without a model, `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`,
     `MappingError`, leaves of `LLMError` where the model fails (what it proposed before is kept), `StorageError`.
     """
-    check_arguments("annotate", {"directory": directory, "dry_run": dry_run})
     from kgtable.index.inferred.model_proposals import propose_about_tables
 
     place = GraphDirectory(directory)
@@ -192,7 +186,6 @@ def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, col
     Raises `MappingError` for a decision that makes no sense, `GraphNotFoundError`, `GraphLockedError`, `TableError`,
     `UsageError` where the table's file is gone, `StorageError`.
     """
-    check_arguments("decide", {"directory": directory, "table": table})
     from kgtable.ontology.mapping import UserMapping
 
     with KnowledgeGraph(directory) as graph:
@@ -220,7 +213,6 @@ def _model(model: str | LLM | None, dry_run: bool) -> tuple[str, LLM | None]:
 
     if model is not None and not isinstance(model, str):
         return model.model, None if dry_run else model
-    check_arguments("annotate", {"model": model})
     settings = load_settings(model=model)
     llm = None if dry_run and model else connect_model(settings)
     if llm is None and not (dry_run and model):
@@ -235,7 +227,6 @@ def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 
     each cluster. Later builds keep them up to date. Raises `GraphNotFoundError`, `GraphLockedError`,
     `VocabularyIndexError` where the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
     """
-    check_arguments("write_hypergraph", {"directory": directory, "clusters": clusters, "typical": typical})
     from kgtable.systems.trag.hyperedge_graph import write_hypergraph
 
     write_hypergraph(directory, clusters=clusters, typical=typical)
@@ -267,9 +258,6 @@ def convert(
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
-    given = {"format": format, "format_in": format_in, "base": base, "encoding": encoding}
-    sized = {"workers": workers, "file_seconds": file_seconds}
-    check_arguments("convert", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
@@ -281,7 +269,7 @@ def convert(
         problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
         raise UsageError(problem, hint="Give a format, such as turtle.")
     limits = ReadLimits.of_seconds(file_seconds)
-    settings = ConversionOptions(Namespaces(base), chosen, _mapping("convert", mapping), limits, _codec(encoding))
+    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping), limits, _codec(encoding))
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
@@ -316,7 +304,6 @@ def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
     At most `most` violations are listed. Raises `MissingExtraError` without pySHACL, `GraphError` for RDF
     that cannot be parsed, `UsageError` where there is no table.
     """
-    check_arguments("validate", {"path": path, "most": most})
     from kgtable.graph.validate import validate as validate_graph
 
     path = Path(path)
@@ -329,10 +316,10 @@ def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
         return validate_graph(text, most=most)
 
 
-def _paths(call: str, paths: PathLike | Sequence[PathLike]) -> Sequence[PathLike]:
+def _paths(paths: PathLike | Sequence[PathLike]) -> Sequence[PathLike]:
     listed = [paths] if isinstance(paths, str | os.PathLike) else paths
     if not isinstance(listed, Sequence) or not all(isinstance(path, str | os.PathLike) for path in listed):
-        raise ArgumentError(f"{call}: paths takes a path or a list of paths, not {paths!r}.")
+        raise ArgumentError(f"paths takes a path or a list of paths, not {paths!r}.")
     return listed
 
 
@@ -360,12 +347,11 @@ def _files(
     return found
 
 
-def _mapping(call: str, given: PathLike | UserMapping | None) -> UserMapping | None:
+def _mapping(given: PathLike | UserMapping | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
     if given is None or isinstance(given, UserMapping):
         return given
-    check_arguments(call, {"mapping": given})
     return UserMapping.load(Path(given))
 
 

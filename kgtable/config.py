@@ -1,11 +1,9 @@
-"""Settings: defaults < `kgtable.toml` < environment < options, which key may go to which endpoint, and type checks.
+"""Settings: defaults < `kgtable.toml` < environment < options, and which key may go to which endpoint.
 
 Four sources may give an endpoint: `kgtable.toml`, `OPENAI_BASE_URL` with `OPENAI_API_KEY`,
 `KGTABLE_BASE_URL` with `KGTABLE_API_KEY`, and options. A key belongs to the base URL of its own
 source (OpenAI's where that source names none) and is used with no other, so that neither a
 `kgtable.toml` found in a folder nor an option can draw a key to a foreign server.
-
-`check_arguments` checks the types of the arguments of a public call; its errors name the argument.
 """
 
 from __future__ import annotations
@@ -17,12 +15,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
-from kgtable.errors import ArgumentError, ConfigError, UsageError
+from kgtable.errors import ConfigError, UsageError
 
 CONFIG_FILE = "kgtable.toml"
 DEFAULT_K = 300
@@ -294,78 +291,12 @@ def _normal_url(url: str) -> tuple[str, str, int | None, str]:
     return parts.scheme, (parts.hostname or "").lower(), parts.port or standard, parts.path.rstrip("/")
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentRule:
-    """The types an argument takes, in code and in words; `least` is the smallest number allowed."""
-
-    kinds: tuple[type, ...]
-    words: str
-    required: bool = False
-    least: float | None = None
-
-
-_TEXT = ArgumentRule((str,), "a text")
-_PATH = ArgumentRule((str, os.PathLike), "a path (text or pathlib.Path)")
-_FLAG = ArgumentRule((bool,), "True or False")
-_WHOLE = ArgumentRule((Integral,), "a whole number", least=0)
-_NUMBER = ArgumentRule((Real,), "a number", least=0)
-_TABLE = ArgumentRule((Mapping,), "a mapping")
-
-RULES: Mapping[str, ArgumentRule] = {
-    **dict.fromkeys(("question", "query", "url"), replace(_TEXT, required=True)),
-    **dict.fromkeys(("directory", "path"), replace(_PATH, required=True)),
-    **dict.fromkeys(("engine",), replace(_TEXT, required=True)),
-    "k": _WHOLE,
-    "most": replace(_WHOLE, required=True),
-    **dict.fromkeys(("workers", "clusters", "typical"), replace(_WHOLE, required=True, least=1)),
-    "file_seconds": replace(_WHOLE, least=1),
-    "mapping": _PATH,
-    "trace": _PATH,
-    "tables": ArgumentRule((list, tuple), "a list of table ids"),
-    "bindings": _TABLE,
-    "decisions": _TABLE,
-    "prices": _TABLE,
-    **dict.fromkeys(("max_tokens", "context_tokens", "window", "retries"), _WHOLE),
-    **dict.fromkeys(("temperature", "timeout", "max_cost"), _NUMBER),
-    **dict.fromkeys(("rerank", "second_reading", "defuse", "accept_equivalents", "again", "dry_run"), _FLAG),
-    **dict.fromkeys(
-        ("api_key", "base", "base_url", "dialect", "embedding", "encoding", "format", "format_in", "llm_cache",
-         "method", "index", "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
-        _TEXT,
-    ),
-}  # fmt: skip
-"""What each argument takes, by its name: one name means one thing in every call."""
-
-
 _HALF = re.compile("[\ud800-\udfff]")
 """Surrogates: what becomes of bytes on the command line that are not UTF-8."""
 
 
-def check_arguments(call: str, arguments: Mapping[str, object]) -> None:
-    """Check the arguments of a public call, given by name; None passes where it stands for a default.
-
-    Raises `ArgumentError` for an unknown name or a wrong type, `UsageError` for a number that is too small.
-
-    >>> check_arguments("ask", {"k": "5"})
-    Traceback (most recent call last):
-    kgtable.errors.ArgumentError: ask: k takes a whole number, not '5' (str).
-    """
-    for name, value in arguments.items():
-        rule = RULES.get(name)
-        if rule is None:
-            raise ArgumentError(f"{call}: there is no argument {name!r}.")
-        if value is None and not rule.required:
-            continue
-        if not isinstance(value, rule.kinds) or (isinstance(value, bool) and bool not in rule.kinds):
-            raise ArgumentError(f"{call}: {name} takes {rule.words}, not {_shown(value)}.")
-        if rule.least is not None and isinstance(value, Real) and not float(value) >= rule.least:
-            raise UsageError(f"{call}: {name} takes {rule.words} from {rule.least:g} on, not {value}.")
-        if name in ("question", "query") and _HALF.search(str(value)):
-            raise UsageError(f"{call}: the {name} holds half characters: it is no text in Unicode.")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    if value is None:
-        return text
-    return f"{text if len(text) <= 40 else text[:39] + '…'} ({type(value).__name__})"
+def check_text(name: str, text: str) -> str:
+    """The text of a question or query. Raises `UsageError` where it is not Unicode."""
+    if _HALF.search(text):
+        raise UsageError(f"The {name} holds half characters: it is no text in Unicode.")
+    return text

@@ -21,7 +21,7 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.export import Tables, all_graphs, column_list, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
-from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
+from kgtable.config import DEFAULT_K, AskOptions, check_text, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError, VocabularyIndexError
 from kgtable.graph.remote.dialects import StoreEndpoint
@@ -114,7 +114,6 @@ class KnowledgeGraph:
     """
 
     def __init__(self, directory: PathLike, built: BuildReport | None = None) -> None:
-        check_arguments("open", {"directory": directory})
         self.path = Path(directory)
         self.built = built
         self._closed = False
@@ -222,7 +221,6 @@ class KnowledgeGraph:
         `accept_equivalents` they are ``equivalent_to`` each other as well, where both are properties of one kind.
         """
         self._check_open()
-        check_arguments("owl", {"accept_equivalents": accept_equivalents})
         from kgtable.ontology.owl import owl_world
 
         described = self.ontology.serialize(format="nt", encoding="utf-8")
@@ -238,7 +236,6 @@ class KnowledgeGraph:
         Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
         """
         self._check_open()
-        check_arguments("preview", {"table": table, "decisions": decisions})
         from kgtable.building.decisions import file_of, preview_file
         from kgtable.ontology.mapping import UserMapping, check_column
         from kgtable.ontology.mapping_files import load_edits
@@ -268,7 +265,7 @@ class KnowledgeGraph:
         kgtable's prefixes need no declaration; `bindings` gives values to the variables it selects, by
         name. Raises `QueryError` for a query that cannot be parsed or evaluated.
         """
-        check_arguments("sparql", {"query": query, "bindings": bindings})
+        check_text("query", query)
         from kgtable.graph.results import to_python
 
         return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
@@ -280,7 +277,7 @@ class KnowledgeGraph:
         stands behind an apostrophe in CSV. Raises `QueryError`, `UsageError` for a format that does
         not fit the query.
         """
-        check_arguments("sparql_text", {"query": query, "format": format, "defuse": defuse})
+        check_text("query", query)
         from kgtable.graph.results import ResultFormat, to_text
 
         wanted = None if format is None else ResultFormat.of(format)
@@ -291,7 +288,7 @@ class KnowledgeGraph:
 
         None where the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
         """
-        check_arguments("chart", {"query": query})
+        check_text("query", query)
         from kgtable.answering.charts import MOST_POINTS, chart_of_columns
         from kgtable.graph.results import to_columns
 
@@ -306,7 +303,6 @@ class KnowledgeGraph:
         Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
         """
         self._check_open()
-        check_arguments("sql", {"query": query})
         import pandas as pd
 
         found = self.sql_database.query(query)
@@ -347,8 +343,9 @@ class KnowledgeGraph:
         or format, `GraphNotFoundError` for an unknown table, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
-        given = {"question": question, "k": k, "method": method, "format": format, "embedding": embedding}
-        check_arguments("retrieve", {**given, "rerank": rerank, "tables": tables})
+        check_text("question", question)
+        if k < 0:
+            raise UsageError(f"retrieve: k is {k}, and must be 0 or more.")
         from kgtable.retrieval.registry import Choice
 
         with self.index_faults():
@@ -367,7 +364,6 @@ class KnowledgeGraph:
 
     def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
         """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
-        check_arguments("rdf_of", {"format": format})
         return described_rdf(self.store, self.names, triples, Format.of(format))
 
     @_once
@@ -473,9 +469,7 @@ class KnowledgeGraph:
         self._check_open()
         from kgtable.answering.program_runs import MOST_ROWS, read_given
 
-        kept = MOST_ROWS if most is None else most
-        check_arguments("run", {"engine": engine, "most": kept})
-        return self._programs.run(read_given(program), _engine(engine), most=kept)
+        return self._programs.run(read_given(program), _engine(engine), most=MOST_ROWS if most is None else most)
 
     def explore(self, fields: Fields | str | MappingOf[str, Any], *, most: int | None = None) -> ProgramRun:
         """The result of fields: what is measured, how, by what, of which rows.
@@ -521,7 +515,7 @@ class KnowledgeGraph:
     ) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
         self._check_open()
-        check_arguments(call, {"question": question, "tables": tables, **options})
+        check_text("question", question)
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.protocol import MeteredLLM, price
@@ -608,7 +602,6 @@ class KnowledgeGraph:
         `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
         share a CSV file or a table does not fit a sheet, `StorageError`.
         """
-        check_arguments("export", {"path": out, "table": table, "format": format, "defuse": defuse})
         out = Path(out)
         ids = self._ids(table)
         wanted = (format or out.suffix.lstrip(".") or "csv").lower()
@@ -628,7 +621,6 @@ class KnowledgeGraph:
 
     def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
         """The graph with all its named graphs, or the graph of one table, as RDF text piece by piece."""
-        check_arguments("rdf", {"format": format, "table": table})
         ids, form = self._ids(table), Format.of(format)
         graphs = self._graphs() if table is None else map(self.names.table_iri, ids)
         return write_rdf(self.store, graphs, self.names, form, description=table is None)
@@ -646,7 +638,6 @@ class KnowledgeGraph:
         Raises `MissingExtraError` without pySHACL.
         """
         self._check_open()
-        check_arguments("validate", {"most": most})
         from kgtable.graph.validate import validate as validate_graph
 
         if self.endpoint is not None:
@@ -693,7 +684,6 @@ class KnowledgeGraph:
         changed and deletes what is gone. With `again` everything is sent.
         Raises `UsageError`, `RemoteStoreError`.
         """
-        check_arguments("push", {"url": url, "dialect": dialect, "again": again})
         from kgtable.building.engines import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url

@@ -12,7 +12,6 @@ import pytest
 
 import kgtable
 from kgtable.errors import (
-    ArgumentError,
     EvaluationError,
     GraphClosedError,
     ProgramCompilationError,
@@ -189,8 +188,6 @@ def test_a_wrong_program_is_an_error_that_names_the_place(
 def test_arguments_are_checked_and_a_closed_graph_runs_nothing(kg: kgtable.KnowledgeGraph) -> None:
     with pytest.raises(UsageError, match="Use one of memory, sparql"):
         kg.run(PROGRAMS["sum"], engine="excel")
-    with pytest.raises(ArgumentError, match="most takes a whole number"):
-        kg.run(PROGRAMS["sum"], most="3")  # type: ignore[arg-type]
     with pytest.raises(ProgramCompilationError):
         kg.compile({"op": "project", "source": table("planets"), "columns": [column("@table")]})
     with kgtable.open(kg.path) as closed:

@@ -332,7 +332,8 @@ def test_connections_over_http_have_the_bounds_of_the_server(samples_path: Path)
                     client.sendall(sent)
                     assert client.recv(12).split()[1] == status, sent[:100]
             with ExitStack() as opened:
-                clients = [opened.enter_context(socket.create_connection(place, timeout=30)) for _ in range(140)]
+                clients = [opened.enter_context(socket.create_connection(place, timeout=30)) for _ in range(520)]
+                clients[-1].sendall(head + b"Content-Length: 0\r\n\r\n")
                 assert clients[-1].recv(12).split()[1] == b"503"
                 silent = clients[0]
                 assert silent.recv(12).split()[1] == b"408"
