@@ -235,12 +235,12 @@ def _decoded(data: bytes) -> str:
 
 
 def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    from kgtable.tables.limits import ReadLimits  # large libraries, and only an edited workbook is read
+    # large libraries, and only an edited workbook is read
     from kgtable.tables.readers.spreadsheet import PasswordNeededError, read_sheets
 
     path.stat()
     try:
-        sheets = list(read_sheets(path, ReadLimits()))
+        sheets = list(read_sheets(path))
     except PasswordNeededError as error:
         raise ValueError("it is protected by a password") from error
     found = [sheet for sheet in sheets if name is None or sheet.name == name]

@@ -1,14 +1,13 @@
-"""A separate program that reads a workbook or a PDF by a library and prints what is in it, one JSON text a line.
+"""A separate program that reads a PDF by a library and prints what is in it, one JSON text a line.
 
-A damaged or hostile file can lead these libraries to use any amount of memory or time, or to end the process, so
-they run apart, with bounds. Nothing in a PDF is run: no script, no form, no link. Only the library and what comes
-with Python is imported. Arguments: ``workbook`` or ``pdf``, and a JSON object with `path`, `memory` in bytes,
-`seconds` of processor time, `size` in bytes of what is printed, and what the reader of that kind takes besides.
+A damaged or hostile file can lead the library to use any amount of memory or time, or to end the process, so
+it runs apart, with bounds. Nothing in a PDF is run: no script, no form, no link. Only the library and what comes
+with Python is imported. Argument: a JSON object with `path`, `memory` in bytes, `seconds` of processor time, `size` in
+bytes of what is printed, and what `read_pdf` takes besides.
 """
 
 from __future__ import annotations
 
-import datetime
 import json
 import logging
 import sys
@@ -19,58 +18,6 @@ PROTECTED, DAMAGED, TOO_LONG, MISSING = 3, 4, 5, 6
 MOST_RULES = 1_000
 RULED = {"snap_x_tolerance": 6}
 WORD = ("text", "x0", "top", "x1", "bottom", "size")
-
-
-def main(kind: str, argument: str) -> int:
-    """Print the content of a file; gives the exit status."""
-    return {"workbook": read_workbook, "pdf": read_pdf}[kind](json.loads(argument))
-
-
-def read_workbook(order: dict[str, Any]) -> int:
-    """Print for each sheet a list of its name, number and merged areas, its rows, and a null.
-
-    `by_name` tells whether the suffix says what the file is, `skip` names sheets to leave out.
-    """
-    _bound(order["memory"], order["seconds"], order["size"])
-    from python_calamine import PasswordError
-
-    try:
-        _print_sheets(order["path"], by_name=order["by_name"], skip=set(order["skip"]))
-    except PasswordError:
-        return PROTECTED
-    except BaseException as error:  # a panic in the library's Rust code is no Exception
-        print(json.dumps(str(error)))  # noqa: T201
-        return DAMAGED
-    return 0
-
-
-def _print_sheets(path: str, *, by_name: bool, skip: set[str]) -> None:
-    from python_calamine import CalamineWorkbook, SheetTypeEnum
-
-    if by_name:
-        workbook = CalamineWorkbook.from_path(path)
-    else:
-        with open(path, "rb") as stream:
-            workbook = CalamineWorkbook.from_filelike(stream)
-    encode = json.JSONEncoder(default=_tagged).encode
-    write = sys.stdout.write
-    for number, metadata in enumerate(workbook.sheets_metadata):
-        if metadata.typ != SheetTypeEnum.WorkSheet or metadata.name in skip:
-            continue
-        sheet = workbook.get_sheet_by_index(number)
-        write(encode([sheet.name, number, sheet.merged_cell_ranges or []]) + "\n")
-        for row in sheet.to_python(skip_empty_area=False) if sheet.start else ():
-            write(encode(row) + "\n")
-        write("null\n")
-
-
-def _tagged(value: object) -> list[object]:
-    """Dates and times, which JSON lacks, as the name of their type and their ISO form."""
-    if isinstance(value, datetime.timedelta):
-        return ["timedelta", value.total_seconds()]
-    if isinstance(value, datetime.date | datetime.time):
-        return [type(value).__name__, value.isoformat()]
-    return ["str", str(value)]
 
 
 def read_pdf(order: dict[str, Any]) -> int:
@@ -225,4 +172,4 @@ def _bound(memory: int, seconds: int, size: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    sys.exit(read_pdf(json.loads(sys.argv[1])))

@@ -83,7 +83,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
         "pages": limits.max_pages,
     }
     longest = 2 * (_START_SECONDS + seconds + paid_pages * limits.max_page_seconds)
-    child = [sys.executable, "-P", library_worker.__file__, "pdf", json.dumps(order)]
+    child = [sys.executable, "-P", library_worker.__file__, json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
             done = subprocess.run(child, stdout=printed, stderr=subprocess.DEVNULL, timeout=longest)  # noqa: S603

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
-import io
-import json
 import re
-import signal
-import subprocess
-import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from lxml import etree
 
@@ -26,7 +19,6 @@ from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, read_bytes, unreadable
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
-from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.delimited import read_delimited_bytes
 from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
@@ -35,13 +27,10 @@ from kgtable.values.decimals import scaled, shortened
 from kgtable.values.number_formats import read_number_format
 from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
 
-_MOMENTS: Mapping[str, Callable[[str], object]] = MappingProxyType(
-    {
-        "date": datetime.date.fromisoformat,
-        "datetime": datetime.datetime.fromisoformat,
-        "time": datetime.time.fromisoformat,
-    }
-)
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook
+
+_Read = TypeVar("_Read")
 
 
 class PasswordNeededError(ValueError):
@@ -58,71 +47,55 @@ class SheetValues:
     merged: list[Area]
 
 
-def read_sheets(
-    path: Path, limits: ReadLimits, *, by_name: bool = True, skip: Collection[str] = ()
-) -> Iterator[SheetValues]:
+def read_sheets(path: Path, *, by_name: bool = True, skip: Collection[str] = ()) -> Iterator[SheetValues]:
     """The worksheets of an .xlsx, .xls or .ods file, empty ones among them, those to skip left out.
 
-    `by_name` trusts the suffix, otherwise the content tells the kind of file. Raises
-    `PasswordNeededError` for a protected file, `ValueError` for one that cannot be read within the
-    limits.
+    `by_name` trusts the suffix, otherwise the content tells the kind of file. The library is native code: files of
+    others are read in a process with bounds, see `kgtable.tables.readers.apart`.
+    Raises `PasswordNeededError` for a protected file, `ValueError` for one that cannot be read.
     """
-    seconds = limits.seconds_for(path)
-    order = {
-        "path": str(path),
-        # the library takes no name that is no UTF-8
-        "by_name": by_name and sound_text(str(path)) == str(path),
-        "skip": sorted(skip),
-        "memory": limits.max_memory,
-        "size": limits.max_unpacked + 1,
-        "seconds": int(seconds),
-    }
-    child = [sys.executable, "-P", library_worker.__file__, "workbook", json.dumps(order)]
-    with tempfile.TemporaryFile() as printed:
-        try:
-            done = subprocess.run(  # noqa: S603
-                child, stdout=printed, stderr=subprocess.DEVNULL, timeout=2 * (seconds + _START_SECONDS)
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ValueError(f"reading it took more than {seconds:,.0f} seconds") from error
-        if printed.seek(0, io.SEEK_END) > limits.max_unpacked:
-            raise ValueError(f"its values take more than {limits.max_unpacked:,} bytes")
-        printed.seek(0)
-        if done.returncode == library_worker.PROTECTED:
-            raise PasswordNeededError
-        if done.returncode == library_worker.DAMAGED:
-            *_, reason = printed
-            raise ValueError(str(json.loads(reason)))
-        if done.returncode == -getattr(signal, "SIGXCPU", 0):
-            raise ValueError(f"reading it takes more than {seconds:,.0f} seconds")
-        if done.returncode != 0:
-            raise ValueError("its parts contradict each other, or ask for too much memory or time")
-        yield from _sheets(printed)
+    from python_calamine import SheetTypeEnum
+
+    workbook = _by_library(partial(_opened, path, by_name=by_name))
+    for number, metadata in enumerate(workbook.sheets_metadata):
+        if metadata.typ == SheetTypeEnum.WorkSheet and metadata.name not in skip:
+            yield _by_library(partial(_sheet, workbook, number))
 
 
-def _sheets(lines: Iterable[bytes]) -> Iterator[SheetValues]:
-    values = map(json.loads, lines)
-    for name, number, merged in values:
-        rows = [_texts(row) for row in iter(lambda: next(values), None)]
-        areas = [Area(top, left, bottom, right) for (top, left), (bottom, right) in merged]
-        yield SheetValues(sound_text(name), number, rows, areas)
+def _opened(path: Path, *, by_name: bool) -> CalamineWorkbook:
+    from python_calamine import CalamineWorkbook
+
+    if by_name and sound_text(str(path)) == str(path):  # the library takes no name that is no UTF-8
+        return CalamineWorkbook.from_path(str(path))
+    with path.open("rb") as stream:
+        return CalamineWorkbook.from_filelike(stream)
 
 
-def _texts(values: list[Any]) -> Row:
-    return tuple([value if type(value) is str else _text(value) for value in values])
+def _sheet(workbook: CalamineWorkbook, number: int) -> SheetValues:
+    sheet = workbook.get_sheet_by_index(number)
+    rows = [_texts(row) for row in sheet.to_python(skip_empty_area=False)] if sheet.start else []
+    areas = [Area(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()]
+    return SheetValues(sound_text(sheet.name), number, rows, areas)
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, list):
-        return value_text(value, SPREADSHEET_DIGITS)
-    kind, content = value
-    if kind == "timedelta":
-        return value_text(datetime.timedelta(seconds=content))
-    return value_text(_MOMENTS[kind](content) if kind in _MOMENTS else content)
+def _by_library(read: Callable[[], _Read]) -> _Read:
+    """What the library gives. Raises `PasswordNeededError`, or `ValueError` for any other fault."""
+    from python_calamine import PasswordError
+
+    try:
+        return read()
+    except PasswordError as error:
+        raise PasswordNeededError from error
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # a panic in the library's Rust code is no Exception
+        raise ValueError(str(error)) from error
 
 
-_START_SECONDS = 15
-"""How long a process may take to start on a busy machine."""
+def _texts(values: Iterable[object]) -> Row:
+    return tuple([value if type(value) is str else value_text(value, SPREADSHEET_DIGITS) for value in values])
+
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."
@@ -222,7 +195,7 @@ def _read_workbook(
     faults = {name: fault for name, fault in details.items() if isinstance(fault, TableError)}
     grids: list[Grid] = []
     try:
-        for sheet in read_sheets(file.path, limits, by_name=by_name, skip=faults):
+        for sheet in read_sheets(file.path, by_name=by_name, skip=faults):
             detail = details.get(sheet.name)
             detail = detail if isinstance(detail, SheetDetails) else SheetDetails()
             detail.merged.extend(sheet.merged)

@@ -2,12 +2,8 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import json
 import random
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
@@ -24,8 +20,6 @@ from kgtable.building.workbook_export import typed_value
 from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
-from kgtable.tables.readers import library_worker
-from kgtable.tables.readers.library_worker import DAMAGED
 from kgtable.tables.readers.spreadsheet import SheetValues, read_sheets
 from kgtable.tables.readers.xls_formats import xls_details
 from tests.tables.readers.files import member, ods_bytes, read_all, read_one, with_member, workbook_bytes
@@ -261,7 +255,7 @@ def workbook() -> bytes:
 def test_sheets_texts_and_merged_areas(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook())
-    assert list(read_sheets(path, ReadLimits())) == [
+    assert list(read_sheets(path)) == [
         SheetValues(
             "Ünits",
             0,
@@ -273,16 +267,16 @@ def test_sheets_texts_and_merged_areas(tmp_path: Path) -> None:
 
 
 def test_too_little_memory_is_an_error_not_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "t.xls"
-    path.write_bytes(workbook())
-    with pytest.raises(ValueError, match="memory"):
-        list(read_sheets(path, ReadLimits(max_memory=1 << 20)))
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(workbook_bytes({f"A{row}": f"{row} {row}" for row in range(1, 60_000)}))
+    with pytest.raises(UnreadableTableError, match="memory"):
+        read_one(path, limits=ReadLimits(max_memory=1 << 20))
 
 
 def test_the_content_tells_where_the_name_may_not(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook_bytes({"A1": "x"}))
-    assert [sheet.rows for sheet in read_sheets(path, ReadLimits(), by_name=False)] == [[("x",)]]
+    assert [sheet.rows for sheet in read_sheets(path, by_name=False)] == [[("x",)]]
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 999, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600])
@@ -290,40 +284,10 @@ def test_what_is_no_workbook(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"\w"):
-        list(read_sheets(path, ReadLimits()))
+        list(read_sheets(path))
 
 
-def test_a_hang_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never_end(*_: object, timeout: float, **__: object) -> None:
-        raise subprocess.TimeoutExpired("child", timeout)
-
-    monkeypatch.setattr(subprocess, "run", never_end)
-    with pytest.raises(ValueError, match="took more than"):
-        list(read_sheets(tmp_path / "t.xls", ReadLimits()))
-
-
-def run(path: Path, **order: object) -> tuple[int, list[Any]]:
-    """The status of the program and the JSON texts it prints."""
-    argument = {
-        "path": str(path),
-        "by_name": False,
-        "skip": [],
-        "memory": 4 << 30,
-        "seconds": 60,
-        "size": 1 << 30,
-    } | order
-    done = subprocess.run(
-        [sys.executable, "-I", library_worker.__file__, "workbook", json.dumps(argument)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def test_sheets_rows_and_the_end_of_each(tmp_path: Path) -> None:
+def test_sheets_and_their_rows(tmp_path: Path) -> None:
     path = tmp_path / "-ü 'x.xlsx"
     cells: dict[str, object] = {
         "A1": 'a"\u2028\n\u202e',
@@ -333,26 +297,19 @@ def test_sheets_rows_and_the_end_of_each(tmp_path: Path) -> None:
         "B2": dt.time(1, 2),
     }
     path.write_bytes(workbook_bytes(cells))
-    status, lines = run(path)
-    assert status == 0
-    assert lines == [
-        ["Sheet", 0, []],
-        ['a"\u2028\n\u202e', 3.5, True],
-        [["datetime", "2024-12-31T13:45:00"], ["time", "01:02:00"], ""],
-        None,
-    ]
-    assert run(path, skip=["Sheet"]) == (0, [])
-    assert run(path, by_name=True) == (status, lines)
+    [sheet] = read_sheets(path, by_name=False)
+    assert (sheet.name, sheet.number, sheet.merged) == ("Sheet", 0, [])
+    assert sheet.rows == [('a"\u2028\n\u202e', "3.5", "TRUE"), ("2024-12-31T13:45:00", "01:02:00", "")]
+    assert list(read_sheets(path, skip=["Sheet"])) == []
+    assert list(read_sheets(path)) == [sheet]
 
 
 @pytest.mark.parametrize("content", [b"", b"no workbook", b"PK\x03\x04" + b"\0" * 99, None])
-def test_what_is_damaged_or_missing_is_told_in_one_line(content: bytes | None, tmp_path: Path) -> None:
+def test_what_is_damaged_or_missing_is_told(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "t.xlsx").write_bytes(content)
-    status, lines = run(tmp_path / "t.xlsx")
-    assert status == DAMAGED
-    assert len(lines) == 1
-    assert lines[0]
+    with pytest.raises(ValueError, match=r"\w"):
+        list(read_sheets(tmp_path / "t.xlsx", by_name=False))
 
 
 def old_workbook_with_formats() -> bytes:
