@@ -86,7 +86,7 @@ FORMATS: dict[str, FileFormat] = {
     ".markdown": _MARKDOWN,
     ".docx": _document(f"{_OFFICE}.wordprocessingml.document", "Word", "office:read_docx"),
     ".pptx": _document(f"{_OFFICE}.presentationml.presentation", "PowerPoint", "office:read_pptx"),
-    ".pdf": _document("application/pdf", "PDF", "pdf:read_pdf", Apart.NEVER),
+    ".pdf": _document("application/pdf", "PDF", "pdf:read_pdf", Apart.ALWAYS),
     ".json": FileFormat("application/json", "JSON", "json_records:read_records", Apart.LARGE),
     ".jsonl": _LINES,
     ".ndjson": _LINES,

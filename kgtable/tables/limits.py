@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 import signal
+import sys
 import threading
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +23,8 @@ from kgtable.tables.discovery import FileVersion, TableFile, file_state, file_ve
 log = logging.getLogger(__name__)
 
 MEBIBYTE = 1 << 20
+SMALLEST_PAGE = 2 << 10
+"""Bytes of a file for each page that is given time: pages may share their content, and cost no bytes then."""
 _LONGEST_REASON = 200
 _Item = TypeVar("_Item")
 
@@ -60,16 +65,20 @@ class ReadLimits:
         """The usual limits, with this much processor time for a file of any kind; None for the usual time."""
         return cls() if seconds is None else cls(max_seconds=seconds, base_seconds=seconds)
 
-    def seconds_for(self, path: Path) -> float:
-        """Seconds of processor time for a file that is no PDF: more for a large one, which is read in batches.
+    def seconds_for(self, path: Path, pages: int = 0) -> float:
+        """Seconds of processor time for a file: more for a large one, and for each of so many pages of a PDF.
 
         >>> ReadLimits().seconds_for(Path("none.xlsx")), ReadLimits.of_seconds(300).seconds_for(Path("none.xlsx"))
         (30.0, 300.0)
         """
         try:
-            mebibytes = path.stat().st_size / MEBIBYTE
+            size = path.stat().st_size
         except OSError:
-            mebibytes = 0.0
+            size = 0
+        mebibytes = size / MEBIBYTE
+        if path.suffix.lower() == ".pdf":
+            paid = min(self.max_pages, size // SMALLEST_PAGE)
+            return self.base_seconds + mebibytes + min(paid, pages) * self.max_page_seconds
         return min(self.max_seconds, self.base_seconds * (1 + mebibytes)) + mebibytes
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
@@ -90,6 +99,32 @@ class _ThisProcess:
     """What is known of the process: whether it was started to read files, with bounds."""
 
     is_bounded: bool = False
+
+    def bound(self, memory: int, seconds: float) -> None:
+        """Bound what it may take from here on, where it was: bytes beyond those it has, and processor time."""
+        if not self.is_bounded or sys.platform == "win32":
+            return
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = memory_in_use(ADDRESSED) + memory
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if most < 0 else min(wanted, most), most))
+        most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        until = max(int(time.process_time() + seconds), 0) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (until if most < 0 else min(until, most), most))
+
+
+ADDRESSED, RESIDENT = 0, 1
+
+
+def memory_in_use(which: int) -> int:
+    """Bytes of memory that the process addresses or holds; 0 where the system does not report it."""
+    try:
+        with open("/proc/self/statm", "rb") as stream:
+            return int(stream.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 this_process = _ThisProcess()

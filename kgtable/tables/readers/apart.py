@@ -156,12 +156,13 @@ class _ReadingProcess:
         self._results: IO[bytes] = self._process.stdout
         self._received = bytearray()
         self._file: TableFile | None = None
-        self._seconds = 0.0
+        self._seconds = self._longest = 0.0
         self._reported = False
 
     def order(self, file: TableFile, limits: ReadLimits, what: str) -> bool:
         """Ask for the tables or the rows of a file; False where the process has ended."""
         self._file, self._limits, self._seconds = file, limits, limits.seconds_for(file.path)
+        self._longest = limits.seconds_for(file.path, limits.max_pages)
         self._reported = False
         order = {
             "what": what,
@@ -223,7 +224,7 @@ class _ReadingProcess:
         if sys.platform != "win32":
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)
-            if not poll.poll(2_000 * (max(self._seconds, 0) + _START_SECONDS)):
+            if not poll.poll(2_000 * (max(self._longest, 0) + _START_SECONDS)):
                 self._process.kill()
                 return b""
         return os.read(descriptor, _PIECE)
@@ -231,11 +232,15 @@ class _ReadingProcess:
     def _end(self) -> UnreadableTableError:
         assert self._file is not None
         code = self._process.wait()
-        message = "the file leads its reader astray: it needs too much memory or time, or contradicts itself."
+        message, hint = (
+            "the file leads its reader astray: it needs too much memory or time, or contradicts itself.",
+            _HINT,
+        )
         if sys.platform != "win32" and code == -signal.SIGXCPU:
             message = f"reading it takes more than {self._seconds:,.0f} seconds."
+            hint = "Split it, save it anew, or allow more with --file-seconds."
         kind = UnavailableTableError if code == -signal.SIGKILL else UnreadableTableError
-        return kind(message, path=self._file.relative, hint=_HINT)
+        return kind(message, path=self._file.relative, hint=hint)
 
     def release(self, *, done: bool) -> None:
         """Keep the process for the next file where it is done with this one or refused it, else end it."""

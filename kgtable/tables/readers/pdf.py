@@ -1,27 +1,22 @@
 """PDF files: text as paragraphs with their pages, tables by their rules and by alignment.
 
-Words and rules come from pdfplumber (extra ``documents``), in a process of its own.
+Words and rules come from pdfplumber (extra ``documents``), which runs in a process with bounds.
 """
 
 from __future__ import annotations
 
-import io
-import json
+import logging
 import re
-import signal
-import subprocess
-import sys
-import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.errors import NoTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.limits import MEBIBYTE, ReadLimits, unreadable
+from kgtable.tables.limits import ReadLimits, this_process, unreadable
 from kgtable.tables.model import Area, Grid, Notice, ReadContent, Row, Source, context_at
-from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.pdf_alignment import rows_in_columns
 from kgtable.tables.readers.pdf_layout import (
     TextBlock,
@@ -31,13 +26,11 @@ from kgtable.tables.readers.pdf_layout import (
     running_lines,
 )
 from kgtable.tables.readers.pdf_lines import Line, PdfTable
+from kgtable.tables.readers.pdf_pages import page_content
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?\d+", re.IGNORECASE)
-_SMALLEST_PAGE = 2 << 10
-"""Bytes of a file for each page that is given time: pages may share their content, and cost no bytes then."""
-_START_SECONDS = 15
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$")
 
 
@@ -67,61 +60,50 @@ def read_pdf(file: TableFile, limits: ReadLimits) -> ReadContent:
 def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[dict[str, Any]]]:
     """The number of pages, the title, and the pages."""
     try:
-        with file.path.open("rb") as content:
-            size = content.seek(0, io.SEEK_END)
+        import pdfplumber
+        from pdfplumber.utils.exceptions import PdfminerException
+    except ImportError as error:
+        raise UnreadableTableError(
+            "PDF files need packages that are not installed.",
+            path=file.relative,
+            hint="Install them with: pip install 'kgtable[documents]'",
+        ) from error
+    logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), pdfplumber.open(file.path, unicode_norm=None) as document:
+            warnings.simplefilter("ignore")
+            count = len(document.pages)
+            if count > limits.max_pages:
+                raise UnreadableTableError(
+                    f"the PDF has {count:,} pages, more than {limits.max_pages:,}.",
+                    path=file.relative,
+                    hint="Split it into parts.",
+                )
+            this_process.bound(limits.max_memory, limits.seconds_for(file.path, count))
+            title = document.metadata.get("Title") if document.metadata else None
+            pages = []
+            for page in document.pages:
+                pages.append(page_content(page))
+                page.close()
+    except TableError:
+        raise
     except OSError as error:
         raise unreadable(file, error) from error
-    seconds = limits.base_seconds + size // MEBIBYTE
-    paid_pages = min(limits.max_pages, size // _SMALLEST_PAGE)
-    order = {
-        "path": str(file.path),
-        "memory": limits.max_memory,
-        "size": limits.max_unpacked + 1,
-        "seconds": seconds,
-        "page_seconds": limits.max_page_seconds,
-        "paid_pages": paid_pages,
-        "pages": limits.max_pages,
-    }
-    longest = 2 * (_START_SECONDS + seconds + paid_pages * limits.max_page_seconds)
-    child = [sys.executable, "-P", library_worker.__file__, json.dumps(order)]
-    with tempfile.TemporaryFile() as printed:
-        try:
-            done = subprocess.run(child, stdout=printed, stderr=subprocess.DEVNULL, timeout=longest)  # noqa: S603
-        except subprocess.TimeoutExpired as error:
-            raise _damaged(file, f"reading it took more than {longest:,.0f} seconds") from error
-        size = printed.seek(0, io.SEEK_END)
-        printed.seek(0)
-        if done.returncode == library_worker.MISSING:
-            raise UnreadableTableError(
-                "PDF files need packages that are not installed.",
-                path=file.relative,
-                hint="Install them with: pip install 'kgtable[documents]'",
-            )
-        if done.returncode == library_worker.PROTECTED:
-            raise UnreadableTableError(
-                "the PDF is protected by a password.", path=file.relative, hint="Save it without one."
-            )
-        if size > limits.max_unpacked:
-            raise _damaged(file, f"its text takes more than {limits.max_unpacked:,} bytes")
-        lines = [json.loads(line) for line in printed if line.endswith(b"\n")]
-    if done.returncode == library_worker.TOO_LONG:
-        raise UnreadableTableError(
-            f"the PDF has {lines[0]:,} pages, more than {limits.max_pages:,}.",
-            path=file.relative,
-            hint="Split it into parts.",
-        )
-    if done.returncode == -getattr(signal, "SIGXCPU", 0):
-        allowed = seconds + min(lines[0][0] if lines else 0, paid_pages) * limits.max_page_seconds
-        raise UnreadableTableError(
-            f"reading it takes more than {int(allowed):,} seconds.",
-            path=file.relative,
-            hint="Print it anew, split it, or allow more with --file-seconds.",
-        )
-    if done.returncode == library_worker.DAMAGED:
-        raise _damaged(file, sound_text(str(lines[-1])) if lines else "it is cut off")
-    if done.returncode != 0 or not lines:
-        raise _damaged(file, "its parts contradict each other, or ask for too much memory or time")
-    return (lines[0][0], sound_text(lines[0][1])), lines[1:]
+    except PdfminerException as error:
+        if "password" in repr(error).lower() or "encrypt" in repr(error).lower():
+            hint = "Save it without one."
+            raise UnreadableTableError("the PDF is protected by a password.", path=file.relative, hint=hint) from error
+        raise _damaged(file, _reason(error)) from error
+    except (MemoryError, SystemError) as error:  # the latter where the interpreter itself runs out of it
+        raise _damaged(file, "it needs more memory than a file may take") from error
+    except Exception as error:  # a recursion too deep: whatever a file leads to
+        raise _damaged(file, _reason(error)) from error
+    return (count, sound_text(title) if isinstance(title, str) else ""), pages
+
+
+def _reason(error: BaseException) -> str:
+    inner = error.args[0] if error.args and isinstance(error.args[0], BaseException) else error
+    return sound_text(f"{type(inner).__name__}: {inner}" if str(inner) else type(inner).__name__)
 
 
 def _damaged(file: TableFile, reason: str) -> UnreadableTableError:

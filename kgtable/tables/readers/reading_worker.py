@@ -13,12 +13,11 @@ import queue
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from kgtable.errors import KgtableError, TableError, UnreadableTableError
-from kgtable.tables.limits import ReadLimits, faults_of, this_process
+from kgtable.tables.limits import RESIDENT, ReadLimits, faults_of, memory_in_use, this_process
 from kgtable.tables.loader import reader_of
 from kgtable.tables.model import Row
 from kgtable.tables.readers.apart import error_line, file_of, grid_head, text_message
@@ -53,7 +52,7 @@ def main() -> None:
         except TableError as error:
             out.write(error_line(error))
         out.flush()
-        if _memory(_RESIDENT) > MOST_KEPT:
+        if memory_in_use(RESIDENT) > MOST_KEPT:
             os._exit(0)
 
 
@@ -67,7 +66,7 @@ def _perform(order: dict[str, Any], lines: queue.Queue[bytes], out: IO[bytes]) -
     file, limits = file_of(order), ReadLimits(**order["limits"])
     with faults_of(file):
         read = reader_of(file)
-        bound(limits.max_memory, order["seconds"])
+        this_process.bound(limits.max_memory, order["seconds"])
         if order["what"] == "rows":
             from kgtable.tables.readers.parquet import ColumnarRows
 
@@ -109,33 +108,6 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
             batch, cells = [], 0
     if batch:
         yield batch
-
-
-def bound(memory: int, seconds: float) -> None:
-    """Bound what the process may take from here on: bytes beyond those it has, and processor time."""
-    try:
-        import resource
-    except ImportError:  # not on every system
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = resource.getrlimit(resource.RLIMIT_AS)[1]
-    wanted = _memory(_ADDRESSED) + memory
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if most < 0 else min(wanted, most), most))
-    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    until = max(int(time.process_time() + seconds), 0) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (until if most < 0 else min(until, most), most))
-
-
-_ADDRESSED, _RESIDENT = 0, 1
-
-
-def _memory(which: int) -> int:
-    """Bytes of memory that the process addresses or holds; 0 where the system does not report it."""
-    try:
-        with open("/proc/self/statm", "rb") as stream:
-            return int(stream.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
 
 
 if __name__ == "__main__":

@@ -380,7 +380,7 @@ def test_too_many_pages(tmp_path: Path) -> None:
 
 def test_a_pdf_that_needs_too_much_memory_or_output(tmp_path: Path) -> None:
     path = pdf_of(tmp_path / "a.pdf", ROWS, ruled=True)
-    assert "cannot be read" in fault(path, ReadLimits(max_unpacked=200))
+    assert "take more than 200 bytes" in fault(path, ReadLimits(max_unpacked=200))
 
 
 def drawing(path: Path, pages: int) -> Path:

@@ -1,67 +1,19 @@
-"""A separate program that reads a PDF by a library and prints what is in it, one JSON text a line.
+"""What is on the pages of a PDF: words, ruled tables and rules, as the library pdfplumber finds them.
 
-A damaged or hostile file can lead the library to use any amount of memory or time, or to end the process, so
-it runs apart, with bounds. Nothing in a PDF is run: no script, no form, no link. Only the library and what comes
-with Python is imported. Argument: a JSON object with `path`, `memory` in bytes, `seconds` of processor time, `size` in
-bytes of what is printed, and what `read_pdf` takes besides.
+Nothing in a PDF is run: no script, no form, no link.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import sys
-import warnings
 from typing import Any
 
-PROTECTED, DAMAGED, TOO_LONG, MISSING = 3, 4, 5, 6
 MOST_RULES = 1_000
 RULED = {"snap_x_tolerance": 6}
 WORD = ("text", "x0", "top", "x1", "bottom", "size")
 
 
-def read_pdf(order: dict[str, Any]) -> int:
-    """Print the number of pages and the title of a PDF, then an object for each page.
-
-    At most `pages` are read; each of at most `paid_pages` gets `page_seconds` beside.
-    """
-    try:
-        import pdfplumber
-    except ImportError:
-        return MISSING
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    _bound(order["memory"], order["seconds"], order["size"])
-    from pdfplumber.utils.exceptions import PdfminerException
-
-    try:
-        with pdfplumber.open(order["path"], unicode_norm=None) as document:
-            count = len(document.pages)
-            if count > order["pages"]:
-                _write(count)
-                return TOO_LONG
-            seconds = order["seconds"] + min(count, order["paid_pages"]) * order["page_seconds"]
-            _bound(order["memory"], int(seconds), order["size"])
-            title = document.metadata.get("Title") if document.metadata else None
-            _write([count, title if isinstance(title, str) else ""])
-            for page in document.pages:
-                _write(_page(page))
-                page.close()
-    except PdfminerException as error:
-        if "password" in repr(error).lower() or "encrypt" in repr(error).lower():
-            return PROTECTED
-        _write(_reason(error))
-        return DAMAGED
-    except (MemoryError, SystemError):  # the latter where the interpreter itself runs out of it
-        _write("it needs more memory than a file may take")
-        return DAMAGED
-    except BaseException as error:  # a recursion too deep: whatever a file leads to
-        _write(_reason(error))
-        return DAMAGED
-    return 0
-
-
-def _page(page: Any) -> dict[str, Any]:
+def page_content(page: Any) -> dict[str, Any]:
+    """Width and height, words with their places, ruled tables, rules, and the number of images of a page."""
     if page.rotation % 360 and not page.chars:
         return {"width": 0, "height": 0, "words": [], "tables": [], "rules": [], "images": len(page.images)}
     page = _printed_once(page)
@@ -147,29 +99,3 @@ def _table(table: Any) -> dict[str, Any]:
             row, column = tops.index(round(top, 1)), lefts.index(round(left, 1))
             spans.append([row, column, row + lines - 1, column + columns - 1])
     return {"box": [round(float(at), 2) for at in table.bbox], "rows": rows, "spans": spans}
-
-
-def _reason(error: BaseException) -> str:
-    inner = error.args[0] if error.args and isinstance(error.args[0], BaseException) else error
-    return f"{type(inner).__name__}: {inner}"[:300] if str(inner) else type(inner).__name__
-
-
-def _write(value: object) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-def _bound(memory: int, seconds: int, size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # not on every system
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-if __name__ == "__main__":
-    sys.exit(read_pdf(json.loads(sys.argv[1])))
