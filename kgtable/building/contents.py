@@ -24,9 +24,9 @@ class ContentWriter:
         self._content, self._out, self._with_head = content, out, with_head
         self._rows: list[ContentRow] = []
 
-    def add(self, row: ContentRow | None) -> None:
-        """Append a row; nothing for a blank one."""
-        if row is not None:
+    def add(self, rows: Iterable[ContentRow]) -> None:
+        """Append rows."""
+        for row in rows:
             self._rows.append(row)
             if len(self._rows) >= PART_ROWS:
                 self.flush()

@@ -23,9 +23,10 @@ from kgtable.building.contents import ContentWriter
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.errors import StorageError, TableError, UnavailableTableError, UnreadableTableError
 from kgtable.graph.document_statements import DocumentShape
+from kgtable.graph.row_forms import Parts
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
-from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
+from kgtable.graph.terms import WHOLE, Namespaces, Share
 from kgtable.graph.writers import Format, writer_for
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
@@ -412,8 +413,8 @@ class TextConversion:
         return self._writer.between.encode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        blocks = chain.from_iterable(counted(self._shape.batches(), self._tally))
-        return self._writer.graph(self._shape.graph, blocks, WHOLE)
+        blocks = chain.from_iterable(self._shape.batches())
+        return self._writer.graph(self._shape.graph, counted(blocks, self._tally), WHOLE)
 
     def record(self) -> DocumentRecord:
         """The record of the text."""
@@ -463,20 +464,17 @@ class TableConversion:
         return self._writer.between.encode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        blocks = chain.from_iterable(counted(self._batches(), self._tally))
-        return self._writer.graph(self._shape.graph, blocks, self._share)
+        return self._writer.graph(self._shape.graph, counted(self._parts(), self._tally), self._share)
 
-    def _batches(self) -> Iterator[Sequence[Block]]:
+    def _parts(self) -> Parts:
         if self._share.is_first:
-            yield tuple(self._shape.description())
-        if self._contents is None:
-            yield from self._shape.rows(self._shared_rows())
-            return
-        for index, row in self._shared_rows():
-            blocks = self._shape.row(index, row)
-            self._contents.add(self._shape.content_row(index, row, blocks))
-            yield blocks
-        self._contents.flush()
+            yield from self._shape.description()
+        for rows, said in self._shape.rows(self._shared_rows()):
+            if self._contents is not None:
+                self._contents.add(self._shape.content_rows(rows, said))
+            yield from said
+        if self._contents is not None:
+            self._contents.flush()
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
         for index, row in self._numbered_rows():

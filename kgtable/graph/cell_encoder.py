@@ -1,16 +1,20 @@
 """Body cells as statements: texts, dates and markers as literals, numbers as QUDT quantities.
 
-This is the innermost loop of a conversion. What a text in a column means is remembered; quantities
-that differ in their number alone share a form; plain numbers never become `Decimal` objects.
+This is the innermost loop of a conversion. It goes by columns: a chunk of some hundred rows has few shapes of numbers
+and few first words of texts, each looked at once; what is neither a plain number nor surely a text is looked at by
+itself. Cells that differ in their texts alone share a form.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import compress, zip_longest
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, RowChunk, count_statements
 from kgtable.graph.table_content import CellContent, word_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
@@ -20,16 +24,14 @@ from kgtable.graph.terms import (
     RDF_TYPE,
     UNIT,
     XSD,
-    Block,
-    BlockForm,
-    FilledBlock,
     Namespaces,
-    Pair,
     Term,
     decimal_term,
     decimal_text,
     exact_decimal,
     integer,
+    is_decimal,
+    is_plain,
     scaled_decimal,
     text_literal,
     typed,
@@ -37,9 +39,10 @@ from kgtable.graph.terms import (
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.quantities import Quantity, Reading, RowContext
-from kgtable.tables.column_profile import CellKind, CellValue, has_simple_numbers, type_cell, type_unlike_simple
+from kgtable.tables.column_profile import CellKind, CellValue, has_simple_numbers, sure_words, type_cell
 from kgtable.tables.model import Row
-from kgtable.values.numbers import Number, read_simple
+from kgtable.values.numbers import Number, read_shape, read_simple, shapes_of
+from kgtable.values.text import text_cache
 from kgtable.values.units import SCALE_LETTERS
 
 _DECIMAL = f"^^<{XSD}decimal>"
@@ -48,128 +51,137 @@ _MOST_FORMS = 20_000
 
 
 class Alike(NamedTuple):
-    """The properties that quantities of one form share; `note` is POSITIVE, NEGATIVE or ZERO."""
+    """The properties that quantities of one form share; `period` is that of the column.
+
+    A plain one is an exact number in one of the simplest forms, whose texts need no escapes. `by_row`: its row has a
+    period.
+    """
 
     column: int
     reading: Reading
-    note: str
     period: str | None = None
+    by_row: bool = False
+    is_plain: bool = False
     is_range: bool = False
     approximate: bool = False
     marks: tuple[str, ...] = ()
 
 
-class QuantityForms:
-    """Cache of the statement forms of one table's quantities, with how often each was used.
+class FormBook:
+    """The forms of one table, with how often each was used.
 
-    The cache is emptied when it has too many forms; the counts stay, and `age` goes up: callers that keep forms
-    must then drop them too.
+    It is emptied when it has too many; the counts stay.
     """
 
     def __init__(self) -> None:
-        self.age = 0
-        self._forms: dict[Alike, BlockForm] = {}
-        self._retired: Counter[tuple[int, Reading]] = Counter()
-        self._retired_predicates: Counter[Term] = Counter()
+        self._forms: dict[Hashable, Form] = {}
+        self._readings: Counter[tuple[int, Reading]] = Counter()
+        self._statements: tuple[Counter[Term], Counter[Term]] = (Counter(), Counter())
 
-    def form(self, alike: Alike) -> BlockForm:
-        """The form for quantities with these properties: slots for number (or bounds), signed string and text."""
-        form = self._forms.get(alike)
-        if form is None:
-            if len(self._forms) >= _MOST_FORMS:
-                self._retire()
-            form = self._forms[alike] = _form(alike)
-        return form
-
-    def filled(self, number: Number, quantity: Quantity, text: str, column: int, period: str | None) -> FilledBlock:
-        """The statements of one quantity."""
-        value = number.value
-        reading = Reading(quantity.unit, quantity.scale, quantity.unit_from, quantity.scale_from, quantity.denominator)
-        note = "POSITIVE" if value > 0 else "NEGATIVE" if value else "ZERO"
-        is_range = quantity.upper is not None
-        form = self.form(Alike(column, reading, note, period, is_range, number.approximate, number.marks))
-        form.uses += 1
-        bounds = [quantity.value] if quantity.upper is None else [quantity.value, quantity.upper]
-        terms = [decimal_term(decimal_text(format(bound, "f"))) for bound in bounds]
-        return FilledBlock(form, (*terms, text_literal(number.signed), text_literal(text)))
+    def form(self, key: Hashable, make: Callable[[], Form]) -> Form:
+        """The form of this key, made where it is new."""
+        return self._forms.get(key) or self._forms.setdefault(key, make())
 
     def readings(self) -> Counter[tuple[int, Reading]]:
         """How often each reading was met in each column."""
-        counts = Counter(self._retired)
+        counts = Counter(self._readings)
         for alike, form in self._forms.items():
-            counts[alike.column, alike.reading] += form.uses
+            if isinstance(alike, Alike):
+                counts[alike.column, alike.reading] += form.uses
         return +counts
 
-    def predicates(self) -> Counter[Term]:
-        """How many statements each predicate has."""
-        counts = Counter(self._retired_predicates)
-        for form in self._forms.values():
-            for predicate, _ in form.pairs:
-                counts[predicate] += form.uses
-        return +counts
+    def statements(self) -> tuple[Counter[Term], Counter[Term]]:
+        """How many statements each predicate has, and how many subjects each class."""
+        found = count_statements(self._forms.values())
+        return self._statements[0] + found[0], self._statements[1] + found[1]
 
-    def _retire(self) -> None:
-        for alike, form in self._forms.items():
-            self._retired[alike.column, alike.reading] += form.uses
-            for predicate, _ in form.pairs:
-                self._retired_predicates[predicate] += form.uses
+    def tidy(self) -> bool:
+        """Empty the book if it has too many forms; tells whether it did. Forms made before are then not counted."""
+        if len(self._forms) < _MOST_FORMS:
+            return False
+        self._readings, self._statements = self.readings(), self.statements()
         self._forms.clear()
-        self.age += 1
+        return True
 
 
-def _form(alike: Alike) -> BlockForm:
+def described(
+    number: Number, quantity: Quantity, text: str, column: int, own: str | None, row: str | None
+) -> tuple[Alike, tuple[str, ...]]:
+    """What a quantity shares with others, and the texts of its form; `own` and `row` are periods of column and row.
+
+    The texts stand in slots 1 to 6: value (of a range the lower bound), note, signed string, text, period, upper bound.
+    """
+    value = number.value
+    reading = Reading(quantity.unit, quantity.scale, quantity.unit_from, quantity.scale_from, quantity.denominator)
+    is_range = quantity.upper is not None
+    alike = Alike(column, reading, own, not own and bool(row), False, is_range, number.approximate, number.marks)
+    note = "POSITIVE" if value > 0 else "NEGATIVE" if value else "ZERO"
+    bounds = [quantity.value] if quantity.upper is None else [quantity.value, quantity.upper]
+    first, *others = (decimal_term(decimal_text(format(bound, "f"))) for bound in bounds)
+    return alike, (first, note, text_literal(number.signed), text_literal(text), text_literal(row or ""), *others)
+
+
+def quantity_form(alike: Alike, predicate: Term, cell: FormSlot) -> Form:
+    """The form of quantities with these properties, in a column of this predicate."""
     reading = alike.reading
-    pairs: list[tuple[Term, Term | int]] = [(RDF_TYPE, f"<{QUDT}QuantityValue>")]
+    quoted = ('"', '"') if alike.is_plain else ("", "")
+    value = FormSlot(1, '"', f'"{_DECIMAL}', ".5") if alike.is_plain else FormSlot(1)
+    below: list[tuple[Term, Term | FormSlot]] = [(RDF_TYPE, f"<{QUDT}QuantityValue>")]
     if alike.is_range:
-        pairs += ((f"<{KGT}lowerBound>", 0), (f"<{KGT}upperBound>", 1))
+        below += ((f"<{KGT}lowerBound>", value), (f"<{KGT}upperBound>", FormSlot(6)))
     else:
-        pairs.append((f"<{QUDT}numericValue>", 0))
-    last = len(pairs) - 1
-    pairs += (
+        below.append((f"<{QUDT}numericValue>", value))
+    below += (
         (f"<{QUDT}hasUnit>", f"<{UNIT}{reading.unit}>"),
-        (f"<{KGT}note>", f'"{alike.note}"'),
-        (f"<{KGT}signed_str>", last),
-        (f"<{KGT}text>", last + 1),
+        (f"<{KGT}note>", FormSlot(2, '"', '"')),
+        (f"<{KGT}signed_str>", FormSlot(3, *quoted)),
+        (_TEXT, FormSlot(4, *quoted)),
     )
     if reading.scale in SCALE_LETTERS:
-        pairs.append((f"<{KGT}scale>", f'"{SCALE_LETTERS[reading.scale]}"'))
-    if alike.period:
-        pairs.append((f"<{KGT}period>", text_literal(alike.period)))
+        below.append((f"<{KGT}scale>", f'"{SCALE_LETTERS[reading.scale]}"'))
+    if alike.period or alike.by_row:
+        below.append((f"<{KGT}period>", text_literal(alike.period) if alike.period else FormSlot(5)))
     if reading.per:
-        pairs.append((f"<{KGT}denominator>", text_literal(reading.per)))
+        below.append((f"<{KGT}denominator>", text_literal(reading.per)))
     if alike.approximate:
-        pairs.append(_APPROXIMATE)
-    pairs += ((f"<{KGT}mark>", text_literal(mark)) for mark in alike.marks)
-    about = (reading.unit, SCALE_LETTERS.get(reading.scale), alike.note, alike.period or None)
-    return BlockForm(pairs, about)
+        below.append(_APPROXIMATE)
+    below += ((f"<{KGT}mark>", text_literal(mark)) for mark in alike.marks)
+    about = (reading.unit, SCALE_LETTERS.get(reading.scale), alike.period or None)
+    return Form(((predicate, cell),), cell, tuple(below), about)
 
 
 _TEXT, _ROW, _COLUMN = f"<{KGT}text>", f"<{KGT}row>", f"<{KGT}column>"
-_PRINTED = f"<{KGT}printed>"
+PRINTED = f"<{KGT}printed>"
 _PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
 _STORED_AS_PRINTED = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?|true|false")
 _STRING = f"{XSD}string"
 _TYPED_KINDS = (CellKind.NUMBER, CellKind.DATE, CellKind.YEAR, CellKind.PERIOD, CellKind.DURATION, CellKind.BOOLEAN)
 _NUMBERS, _TEXTS = 0, 1
-_MOST_REMEMBERED, _FEWEST_REMEMBERED = 10_000, 300
-"""Texts of a column that are remembered: fewer where hardly one comes twice."""
+_MOST_REMEMBERED = 20_000
+"""Texts of a table that are remembered, shared out among its columns, and contexts of its rows."""
 
-_COMES_AGAIN = 1.25
-"""How often each text of a column has to come on average for more of them to be remembered."""
+_DECORATION = str.maketrans("", "", "$()% -")
+_FEW = 8
+"""Fewer cells are looked at one by one."""
 
 _Key = TypeVar("_Key")
 
+_Seen: TypeAlias = tuple[int, Form | None, tuple[str, ...], Number | None]
+"""What a text in a column is: the number of its sort (kind and range), for counting; then the form and the texts of a
+literal, or the number to be read in its row."""
 
-_Simple: TypeAlias = tuple[str, str, str | None, Term, Term]
-"""A number in a plain form: digits, note, unit, and the terms of its signed string and its text."""
+FormGroups: TypeAlias = dict[Form, tuple[Sequence[int], Sequence[Sequence[str]]]]
+"""Cells of a column by their form: their places in the chunk, and the texts of each slot."""
 
-_Seen: TypeAlias = tuple[int, Term | None, bool, Number | None, _Simple | None, str | None]
-"""What a text in a column is: a literal, or a number to be read in its row.
 
-First the number of its sort (kind and range), for counting; then the literal, if it is one, and whether
-that does not read as the text does; else the number, or the terms of a simple one. Last the lexical form
-of a typed literal.
-"""
+class BodyRows(NamedTuple):
+    """Successive body rows: grid indexes, cells, labels, contexts, and places by context but for its period."""
+
+    indexes: Sequence[int]
+    cells: Sequence[Row]
+    labels: Sequence[str]
+    contexts: Sequence[RowContext]
+    alike: Mapping[int, Sequence[int]]
 
 
 class CellShaper:
@@ -178,156 +190,204 @@ class CellShaper:
     def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
         self._annotated = annotated
         self._quantities = annotated.quantities
-        self._iri = names.table_iri(annotated.table.id)
+        self.forms = FormBook()
         self.predicates = tuple(f"<{names.predicate_iri(name)}>" for name in annotated.predicates)
         width = len(self.predicates)
+        iri = names.table_iri(annotated.table.id)
+        self._cells = [FormSlot(0, f"<{iri}/cell/", f"/{column}>") for column in range(width)]
         self._simple = tuple(map(has_simple_numbers, annotated.styles))
         self._seen: list[dict[str, _Seen]] = [{} for _ in range(width)]
-        self._most = [_MOST_REMEMBERED] * width
-        self._met = [0] * width
         self._sorts: dict[tuple[CellKind, str], int] = {
             (CellKind.NUMBER, QUANTITY): _NUMBERS,
             (CellKind.TEXT, _STRING): _TEXTS,
         }
         self._counts: list[list[int]] = [[0, 0] for _ in range(width)]
-        self._contexts: dict[RowContext, int] = {}
-        self._forms = QuantityForms()
-        self._forms_age = 0
-        self._chosen: list[dict[tuple[int, str | None, str], tuple[BlockForm, int]]] = [{} for _ in range(width)]
+        self._numeric: list[bool | None] = [simple and None for simple in self._simple]
+        self._contexts: dict[tuple[object, ...], int] = {}
+        self._chosen: list[dict[tuple[int, str | None], tuple[Form, Alike] | None]] = [{} for _ in range(width)]
 
-    def add(self, index: int, row: Row, label: str, pairs: list[Pair]) -> list[Block]:
-        """Adds a pair for each cell to those of its row; gives the blocks of cells with more to say."""
-        below: list[Block] = []
-        prefix = f"<{self._iri}/cell/{index}/"
-        seen, counts, predicates = self._seen, self._counts, self.predicates
-        context: RowContext | None = None
-        number = 0
-        for column, text in enumerate(row):
-            if not text:
-                continue
-            sort, literal, differs, _, simple, _ = seen[column].get(text) or self._look_at(column, text)
-            counts[column][sort] += 1
-            cell = f"{prefix}{column}>"
-            if literal is not None:
-                pairs.append((predicates[column], literal))
-                if differs:
-                    pairs.append((_PRINTED, cell))
-                    place = ((_ROW, integer(index)), (_COLUMN, integer(column)))
-                    below.append((cell, (_PRINTED_TYPE, *place, (_TEXT, text_literal(text)))))
-                continue
-            pairs.append((predicates[column], cell))
-            if context is None:
-                context, number = self._row_context(index, label, row)
-            if simple is not None:
-                digits, note, unit, signed, printed = simple
-                key = (number, unit, note)
-                chosen = self._chosen[column].get(key) or self._choose(index, column, context, key)
-                if chosen is not None:
-                    form, power = chosen
-                    form.uses += 1
-                    sign = "-" if note == "NEGATIVE" else ""
-                    if power or len(digits) > MOST_PLACES or (digits[-1] in "0." and "." in digits):
-                        value = decimal_term(scaled_decimal(digits, bool(sign), power))
-                    else:
-                        value = f'"{sign}{digits}{"" if "." in digits else ".0"}"{_DECIMAL}'
-                    below.append((cell, FilledBlock(form, (value, signed, printed))))
-                    continue
-            below.append((cell, self._resolved(index, column, label, text, row)))
-        return below
-
-    def contents(self, row: Row, below: Iterable[Block]) -> Iterator[tuple[int, CellContent]]:
-        """What the graph will say of the cells of a row, by column; `below` is what `add` gave for it."""
-        blocks = iter(below)
-        for column, text in enumerate(row):
-            if not text:
-                continue
-            _, literal, differs, _, _, lexical = self._seen[column].get(text) or self._look_at(column, text)
-            if literal is None:
-                _, filled = next(blocks)
-                assert isinstance(filled, FilledBlock)
-                yield column, _quantity_content(filled, text)
-            else:
-                if differs:
-                    next(blocks)
-                yield column, CellContent(text, differs, lexical)
-
-    def _row_context(self, index: int, label: str, row: Row) -> tuple[RowContext, int]:
-        """What the row says of its numbers, and the number under which that is remembered."""
-        context = self._quantities.row_context(index, label, row)
-        if len(self._contexts) > _MOST_REMEMBERED:
+    def add_chunk(self, indexes: Sequence[int], cells: Sequence[Row], labels: Sequence[str]) -> list[ColumnRun]:
+        """The runs of the columns in successive rows, given with their grid indexes and labels."""
+        if self.forms.tidy() or len(self._contexts) > _MOST_REMEMBERED:
             self._contexts.clear()
-            self._forget_forms()
-        return context, self._contexts.setdefault(context, len(self._contexts))
+            for chosen, seen in zip(self._chosen, self._seen, strict=True):
+                chosen.clear()
+                seen.clear()
+        contexts = self._quantities.row_contexts(indexes, labels, cells)
+        alike: dict[int, list[int]] = {}
+        for place, (clue, parent, period, units) in enumerate(contexts):
+            number = self._contexts.setdefault((clue, parent, units, period is None), len(self._contexts))
+            alike.setdefault(number, []).append(place)
+        rows = BodyRows(indexes, cells, labels, contexts, alike)
+        return [self._column(column, texts, rows) for column, texts in enumerate(zip_longest(*cells, fillvalue=""))]
 
-    def _forget_forms(self) -> None:
-        self._forms_age = self._forms.age
-        for chosen in self._chosen:
-            chosen.clear()
+    def contents(self, chunk: RowChunk, cells: Sequence[Row]) -> Iterator[list[tuple[int, CellContent]]]:
+        """What the graph will say of the cells of each row, by column; `chunk` has what `add_chunk` gave for them."""
+        for row, texts in enumerate(cells):
+            runs = zip(texts, chunk.runs[1:], strict=False)
+            yield [(column, _content(text, *run.at(row))) for column, (text, run) in enumerate(runs) if text]
 
-    def _choose(
-        self, index: int, column: int, context: RowContext, key: tuple[int, str | None, str]
-    ) -> tuple[BlockForm, int] | None:
-        """Form and scale of simple numbers of this unit and sign in such a row; None if that takes more."""
-        _, unit, note = key
+    def _column(self, column: int, texts: Sequence[str], rows: BodyRows) -> ColumnRun:
+        """The run of a column: plain numbers and sure texts all at once, what is left one by one."""
+        groups: FormGroups = {}
+        counts = self._counts[column]
+        before = counts[_NUMBERS], counts[_TEXTS]
+        numeric = self._numeric[column]
+        if numeric is None:
+            sample = [text for text in texts[:: len(texts) // 8 + 1] if text]
+            numeric = 2 * sum(read_simple(text) is not None for text in sample) > len(sample)
+        finders = (self._plain_numbers, self._sure_texts) if numeric else (self._sure_texts, self._plain_numbers)
+        places: Sequence[int] = range(len(texts))
+        for find in finders:
+            places = find(column, texts, places, rows, groups)
+            if places:
+                places = [place for place in places if texts[place]]
+            if len(places) < _FEW:
+                break
+        if places:
+            self._look_at_each(column, texts, places, rows, groups)
+        self._numeric[column] = counts[_NUMBERS] - before[0] >= counts[_TEXTS] - before[1]
+        return ColumnRun.of(groups, len(texts))
+
+    def _sure_texts(
+        self, column: int, texts: Sequence[str], places: Sequence[int], rows: BodyRows, groups: FormGroups
+    ) -> Sequence[int]:
+        """Group the texts that are surely no more than that; the places of others."""
+        own = _chosen_of(texts, places)
+        firsts = [text.partition(" ")[0] for text in own]
+        sure = sure_words(set(firsts), self._annotated.styles[column])
+        if not sure:
+            return places
+        joined = " ".join(own)
+        rest: Sequence[int] = ()
+        if "&" in joined or not is_plain(joined) or not all(map(sure.__contains__, firsts)):
+            fine = [
+                first in sure and "&" not in text and is_plain(text) for first, text in zip(firsts, own, strict=True)
+            ]
+            rest = [place for place, is_fine in zip(places, fine, strict=True) if not is_fine]
+            places, own = list(compress(places, fine)), list(compress(own, fine))
+        if own:
+            pairs = ((self.predicates[column], FormSlot(1, '"', '"')),)
+            groups[self.forms.form((column, "sure"), lambda: Form(pairs))] = (places, (own,))
+            self._counts[column][_TEXTS] += len(own)
+        return rest
+
+    def _plain_numbers(
+        self, column: int, texts: Sequence[str], places: Sequence[int], rows: BodyRows, groups: FormGroups
+    ) -> Sequence[int]:
+        """Group the plain numbers whose reading needs no more than unit and row; the places of other cells."""
+        if not self._simple[column]:
+            return places
+        shapes = shapes_of(_chosen_of(texts, places))
+        known = {shape: read_shape(shape) for shape in set(shapes)}
+        rest: list[int] = []
+        same: dict[tuple[int, str | None], list[int]] = {}
+        units = {shape and shape.unit for shape in known.values()}
+        formats = self._quantities.formats
+        if len(places) == len(texts) and None not in known.values() and len(units) == 1 and not formats:
+            unit = units.pop()
+            same = {(number, unit): list(found) for number, found in rows.alike.items()}
+        else:
+            numbers = {place: number for number, found in rows.alike.items() for place in found}
+            for place, shape in zip(places, shapes, strict=True):
+                plain = known[shape]
+                if plain is None or (formats and (rows.indexes[place], column) in formats):
+                    rest.append(place)
+                else:
+                    same.setdefault((numbers[place], plain.unit), []).append(place)
+        grouped: dict[Form, tuple[Alike, list[int]]] = {}
+        for key, found in same.items():
+            chosen = self._chosen[column]
+            if key not in chosen:
+                chosen[key] = self._choose(column, rows.indexes[found[0]], rows.contexts[found[0]], key[1])
+            if (choice := chosen[key]) is None:
+                rest += found
+            else:
+                grouped.setdefault(choice[0], (choice[1], []))[1].extend(found)
+        by_place = shapes if len(places) == len(texts) else dict(zip(places, shapes, strict=True))
+        for form, (alike, found) in grouped.items():
+            found.sort()
+            slots = _number_texts(_chosen_of(texts, found), [by_place[place] for place in found], alike.reading.scale)
+            if max(map(len, slots[0])) > MOST_PLACES:
+                fine = [len(value) <= MOST_PLACES or is_decimal(Decimal(value)) for value in slots[0]]
+                rest += (place for place, is_fine in zip(found, fine, strict=True) if not is_fine)
+                found, slots = list(compress(found, fine)), [list(compress(slot, fine)) for slot in slots]
+            if alike.by_row:
+                slots.append([text_literal(rows.contexts[place].period or "") for place in found])
+            groups[form] = (found, slots)
+            self._counts[column][_NUMBERS] += len(found)
+        return sorted(rest)
+
+    def _choose(self, column: int, index: int, context: RowContext, unit: str | None) -> tuple[Form, Alike] | None:
+        """Form of plain numbers of this unit in such a row; None if that takes more."""
         reading = self._quantities.reading(index, column, context, unit)
         if reading is None:
             return None
-        period = self._quantities.column_period(column) or context.period
+        period = self._quantities.column_period(column)
         reading = reading._replace(per=reading.per if reading.unit.startswith("CCY_") else None)
-        chosen = (self._forms.form(Alike(column, reading, note, period)), reading.scale)
-        if self._forms.age != self._forms_age:
-            self._forget_forms()
-        if not self._quantities.has_formats:
-            self._chosen[column][key] = chosen
-        return chosen
+        alike = Alike(column, reading, period, not period and bool(context.period), True)
+        return self._form(alike), alike
 
-    def _resolved(self, index: int, column: int, label: str, text: str, row: Row) -> FilledBlock:
-        number = self._seen[column][text][3] or type_cell(text, self._annotated.styles[column]).number
-        assert number is not None
-        quantity = self._quantities.resolve(number, index, column, label, row)
-        period = self._quantities.period(index, column, label)
-        filled = self._forms.filled(number, quantity, text, column, period)
-        if self._forms.age != self._forms_age:
-            self._forget_forms()
-        return filled
+    def _form(self, alike: Alike) -> Form:
+        column = alike.column
+        return self.forms.form(alike, lambda: quantity_form(alike, self.predicates[column], self._cells[column]))
 
-    def _look_at(self, column: int, text: str) -> _Seen:
-        memory = self._seen[column]
-        if len(memory) > self._most[column]:
-            self._forget(column)
-        style = self._annotated.styles[column]
-        if self._simple[column]:
-            known = style.cache.get(text)
-            seen = _simple_number(text) or self._typed(column, text, known or type_unlike_simple(text, style))
-        else:
-            seen = self._typed(column, text, type_cell(text, style))
-        memory[text] = seen
-        return seen
+    def _look_at_each(
+        self, column: int, texts: Sequence[str], places: Sequence[int], rows: BodyRows, groups: FormGroups
+    ) -> None:
+        """Group the cells at these places, each distinct text looked at once."""
+        memory, counts = self._seen[column], self._counts[column]
+        if len(memory) > _MOST_REMEMBERED // len(self.predicates):
+            memory.clear()
+        found: dict[Form, tuple[list[int], list[tuple[str, ...]]]] = {}
+        for place in places:
+            text = texts[place]
+            if (seen := memory.get(text)) is None:
+                seen = memory[text] = self._typed(column, text, type_cell(text, self._annotated.styles[column]))
+            sort, form, said, number = seen
+            counts[sort] += 1
+            if form is None:
+                assert number is not None
+                form, said = self._resolved(column, place, number, text, rows)
+            places_of, said_of = found.setdefault(form, ([], []))
+            places_of.append(place)
+            said_of.append(said)
+        for form, (places_of, said_of) in found.items():
+            groups[form] = (places_of, list(zip(*said_of, strict=True)))
 
-    def _forget(self, column: int) -> None:
-        """Forget the texts of a column, and judge by how often they came how many to remember from now on."""
-        memory, met = self._seen[column], sum(self._counts[column])
-        often = met - self._met[column] >= _COMES_AGAIN * len(memory)
-        self._most[column] = _MOST_REMEMBERED if often else _FEWEST_REMEMBERED
-        self._met[column] = met
-        memory.clear()
+    def _resolved(
+        self, column: int, place: int, number: Number, text: str, rows: BodyRows
+    ) -> tuple[Form, tuple[str, ...]]:
+        index, label = rows.indexes[place], rows.labels[place]
+        quantity = self._quantities.resolve(number, index, column, label, rows.cells[place])
+        own = self._quantities.column_period(column)
+        alike, said = described(number, quantity, text, column, own, rows.contexts[place].period)
+        return self._form(alike), said
 
     def _typed(self, column: int, text: str, value: CellValue) -> _Seen:
         kind = value.kind
-        if kind is CellKind.TEXT:
-            return _TEXTS, text_literal(text), False, None, None, word_of(text)
         if kind is CellKind.NUMBER:
-            return _NUMBERS, None, False, value.number, None, None
-        if kind is CellKind.MISSING:
-            literal = f"{text_literal(text)}^^<{MISSING}>"
-            return self._sort(column, kind, MISSING), literal, False, None, None, None
-        if value.lexical is not None and value.datatype is not None:
-            differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
-            datatype = value.datatype.replace("xsd:", XSD, 1)
-            lexical = value.lexical if datatype.startswith(XSD) else None
-            sort = self._sort(column, kind, datatype)
-            return sort, typed(value.lexical, datatype), differs, None, None, lexical
-        return self._sort(column, kind, _STRING), text_literal(text), False, None, None, None
+            return _NUMBERS, None, (), value.number
+        literal, range_, lexical = text_literal(text), _STRING, ""
+        if kind is CellKind.TEXT:
+            lexical = word_of(text) or ""
+        elif kind is CellKind.MISSING:
+            literal, range_ = f"{literal}^^<{MISSING}>", MISSING
+        elif value.lexical is not None and value.datatype is not None:
+            range_ = value.datatype.replace("xsd:", XSD, 1)
+            lexical = value.lexical if range_.startswith(XSD) else ""
+            if value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None:
+                form = self.forms.form((column, "printed"), lambda: self._printed_form(column))
+                return self._sort(column, kind, range_), form, (typed(value.lexical, range_), literal, lexical), None
+            literal = typed(value.lexical, range_)
+        form = self.forms.form((column, "literal"), lambda: Form(((self.predicates[column], FormSlot(1)),)))
+        return self._sort(column, kind, range_), form, (literal, lexical), None
+
+    def _printed_form(self, column: int) -> Form:
+        cell = self._cells[column]
+        place = ((_ROW, FormSlot(0, '"', f'"^^<{XSD}integer>')), (_COLUMN, integer(column)))
+        below = (_PRINTED_TYPE, *place, (_TEXT, FormSlot(2)))
+        return Form(((self.predicates[column], FormSlot(1)), (PRINTED, cell)), cell, below)
 
     def _sort(self, column: int, kind: CellKind, range_: str) -> int:
         sort = self._sorts.setdefault((kind, range_), len(self._sorts))
@@ -339,7 +399,7 @@ class CellShaper:
         """What the cells added so far say of each column."""
         units: list[Counter[str]] = [Counter() for _ in self.predicates]
         scales: list[Counter[int]] = [Counter() for _ in self.predicates]
-        for (column, reading), count in self._forms.readings().items():
+        for (column, reading), count in self.forms.readings().items():
             units[column][reading.unit] += count
             if reading.scale:
                 scales[column][reading.scale] += count
@@ -355,7 +415,7 @@ class CellShaper:
         return _ordered(+ranges)
 
     def tally(self) -> Tally:
-        """The counts over all columns, with the statements of the quantities."""
+        """The counts over all columns, with the statements of all forms."""
         tally = Tally()
         for counts in self._counts:
             kinds: Counter[CellKind] = Counter()
@@ -364,41 +424,83 @@ class CellShaper:
             tally.kinds.update({kind.value: count for kind, count in kinds.items() if count})
             if kinds[CellKind.TEXT] < sum(kinds[kind] for kind in _TYPED_KINDS):
                 tally.untyped += kinds[CellKind.TEXT]
-        for (_, reading), count in self._forms.readings().items():
+        for (_, reading), count in self.forms.readings().items():
             tally.units[reading.unit, reading.unit_from or "nothing"] += count
             if reading.scale:
                 scale = SCALE_LETTERS.get(reading.scale, f"10^{reading.scale}")
                 tally.scales[scale, reading.scale_from or "nothing"] += count
-        predicates = self._forms.predicates()
+        predicates, classes = self.forms.statements()
         tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
-        if predicates:
-            tally.classes[f"{QUDT}QuantityValue"] += predicates[RDF_TYPE]
+        tally.classes.update({term[1:-1]: count for term, count in classes.items()})
         return tally
 
 
-def _quantity_content(filled: FilledBlock, text: str) -> CellContent:
-    """The content of a number by its statements; of a range the lower bound stands first."""
-    first, *others = (_exact(term, text).removesuffix(".0") for term in filled.terms[:-2])
-    return CellContent(text, True, first, *filled.form.about, *others)
+def _content(text: str, form: Form, said: Sequence[str]) -> CellContent:
+    """The content of a cell by the texts of its form; of a range the lower bound stands first."""
+    if not form.about:
+        return CellContent(text, bool(form.below), (said[-1] if len(said) > 1 else "") or None)
+    unit, scale, period = form.about
+    first, *upper = (_exact(value, text).removesuffix(".0") for value in (said[0], *said[5:]))
+    by_row = said[4][1:-1] if len(said) > 4 else None
+    return CellContent(text, True, first, unit, scale, said[1], period or by_row or None, *upper)
 
 
-def _exact(term: Term, text: str) -> str:
-    number = term[1 : term.index('"', 1)]
-    return number if term.endswith(_DECIMAL) else exact_decimal(number, text)
+def _exact(value: str, text: str) -> str:
+    """The decimal of a plain number's text, or of a term."""
+    if value[0] != '"':
+        return value
+    number = value[1 : value.index('"', 1)]
+    return number if value.endswith(_DECIMAL) else exact_decimal(number, text)
 
 
-def _simple_number(text: str) -> _Seen | None:
-    simple = read_simple(text)
-    if simple is None:
-        return None
-    digits, negative, unit, printed = simple
-    if not digits.strip("0."):
-        note, signed = "ZERO", printed
-    elif negative:
-        note, signed = "NEGATIVE", f"-{printed}"
+def _chosen_of(texts: Sequence[str], places: Sequence[int]) -> Sequence[str]:
+    return texts if len(places) == len(texts) else [texts[place] for place in places]
+
+
+@text_cache(4096)
+def _way(shape: str, power: int) -> tuple[str, str, str, int | None, str | None]:
+    """How numbers of a shape are written: note, sign, minus of the value, end of its digits, and what follows them.
+
+    Where the value is times ten to `power`, the digits have no point; None follows where they cannot stay in a row.
+    """
+    number = read_shape(shape)
+    assert number is not None
+    note, sign = ("ZERO", "") if number.zero else ("NEGATIVE", "-") if number.negative else ("POSITIVE", "+")
+    end: int | None = -number.zeros or None
+    tail: str | None = "" if number.places else ".0"
+    if power:
+        fits = number.places <= power and number.digits[0] != "0"
+        end, tail = None, "0" * (power - number.places) + ".0" if fits else None
+    return note, sign, sign.replace("+", ""), end, tail
+
+
+def _number_texts(texts: Sequence[str], shapes: Sequence[str], power: int) -> list[Sequence[str]]:
+    """Values (times ten to `power`), notes, signed strings and texts of plain numbers."""
+    kinds = set(shapes)
+    known = list(filter(None, map(read_shape, kinds)))
+    ways = {shape: _way(shape, power) for shape in kinds}
+    printed = digits = texts
+    if any(number.is_decorated for number in known):
+        printed = digits = "\n".join(texts).translate(_DECORATION).split("\n")
+    if any(number.is_grouped for number in known):
+        digits = "\n".join(printed).replace(",", "").split("\n")
+    row = "\n".join(digits).replace(".", "").split("\n") if power else digits
+    of = list(map(ways.__getitem__, shapes))
+    if len(set(ways.values())) == 1 and of[0][3] is None:
+        _, _, minus, _, tail = of[0]
+        values = [f"{minus}{plain}{tail}" for plain in row]
     else:
-        note, signed = "POSITIVE", f"+{printed}"
-    return _NUMBERS, None, False, None, (digits, note, unit, f'"{signed}"', f'"{text}"'), None
+        values = [f"{minus}{plain[:end]}{tail}" for plain, (_, _, minus, end, tail) in zip(row, of, strict=True)]
+    if any(way[4] is None for way in ways.values()):
+        for place, (_, _, minus, _, tail) in enumerate(of):
+            if tail is None:
+                values[place] = scaled_decimal(digits[place], bool(minus), power)
+    signs = {way[1] for way in ways.values()}
+    if len(signs) == 1:
+        sign = signs.pop()
+        return [values, [of[0][0]] * len(texts), [sign + plain for plain in printed], texts]
+    signed = [f"{way[1]}{plain}" for way, plain in zip(of, printed, strict=True)]
+    return [values, [way[0] for way in of], signed, texts]
 
 
 def _ordered(counts: Mapping[_Key, int]) -> dict[_Key, int]:

@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
+from typing import Any, TypeAlias
 
-from kgtable.graph.cell_encoder import CellShaper
+from kgtable.graph.cell_encoder import PRINTED, CellShaper
+from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, RowChunk
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import (
     CSVW,
@@ -30,11 +33,12 @@ from kgtable.graph.terms import (
     Pair,
     Term,
     integer,
+    is_plain,
     text_literal,
     typed,
 )
 from kgtable.ontology.annotate import AnnotatedTable
-from kgtable.ontology.meaning import LOOKED_AT, class_of_label
+from kgtable.ontology.meaning import LOOKED_AT, classes_of_labels
 from kgtable.ontology.naming import slug
 from kgtable.tables.model import Area, Meaning, Position, Row, spreadsheet_reference
 from kgtable.values.lexicon import language_of
@@ -132,7 +136,12 @@ _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
 _TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
 _TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
 _HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
-_MOST_REMEMBERED = 20_000
+HEAD_PREDICATES = (RDF_TYPE, TABLE, ROW, _MEASURE_KIND, _TOTALS, LABEL, SUBJECT, GROUP, WIDTH, PRINTED)
+CHUNK_ROWS, CHUNK_CELLS, CHUNK_CHARACTERS = 1024, 8192, 4_000_000
+"""The limits of what is looked at together: more would outgrow the caches of a processor."""
+
+Numbered: TypeAlias = Sequence[tuple[int, Row]]
+"""Rows with their grid indexes."""
 
 
 class TableShape:
@@ -143,13 +152,14 @@ class TableShape:
         self._names = names
         self._table = annotated.table
         self._iri = names.table_iri(annotated.table.id)
-        self._labels: dict[str, tuple[Pair, ...]] = {}
         structure = annotated.table.structure
         classes = ((getattr(structure, field), name) for field, name in ROW_CLASSES.items())
         self._classes = [(rows, (RDF_TYPE, f"<{KGT}{name}>")) for rows, name in classes if rows]
-        self._by_label: dict[str, tuple[Pair, ...]] = {}
+        self._said_of = frozenset(chain(structure.measures, structure.summed, *(rows for rows, _ in self._classes)))
         self._language = language_of(part for column in annotated.table.columns for part in column.path)
         self.cells = CellShaper(annotated, names)
+        predicates = self.cells.predicates
+        self._is_distinct = len({*predicates, *HEAD_PREDICATES}) == len(predicates) + len(HEAD_PREDICATES)
 
     @property
     def graph(self) -> Term:
@@ -158,7 +168,11 @@ class TableShape:
 
     def __iter__(self) -> Iterator[Block]:
         yield from self.description()
-        yield from chain.from_iterable(self.rows(self._table.rows()))
+        for part in chain.from_iterable(said for _, said in self.rows(self._table.rows())):
+            if isinstance(part, RowChunk):
+                yield from chain.from_iterable(part.rows())
+            else:
+                yield part
 
     def description(self) -> Iterator[Block]:
         """The table and its context, then its columns."""
@@ -241,16 +255,25 @@ class TableShape:
                     (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
                 )
 
-    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Sequence[Block]]:
-        """For each row, given with its grid index, its block and those of its cells."""
-        for index, row in rows:
-            yield self.row(index, row)
+    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[Numbered, Sequence[Block | RowChunk]]]:
+        """Rows, given with their grid indexes, and what is said of them: header rows one by one, the others in chunks.
 
-    def row(self, index: int, row: Row) -> Sequence[Block]:
-        """The block of a row, given with its grid index, and those of its cells."""
-        if index >= self._table.structure.body_start:
-            return self._body_row(index, row)
-        return tuple(self._header_row(index, row))
+        A chunk has a limited number of cells, and of characters.
+        """
+        chunk: list[tuple[int, Row]] = []
+        cells = characters = 0
+        for index, row in rows:
+            if index < self._table.structure.body_start:
+                yield [(index, row)], tuple(self._header_row(index, row))
+                continue
+            chunk.append((index, row))
+            cells += len(row)
+            characters += sum(map(len, row))
+            if cells >= CHUNK_CELLS or characters >= CHUNK_CHARACTERS or len(chunk) >= CHUNK_ROWS:
+                yield chunk, (self._body_rows(chunk),)
+                chunk, cells, characters = [], 0, 0
+        if chunk:
+            yield chunk, (self._body_rows(chunk),)
 
     def content(self) -> TableContent:
         """What an index needs of the table, without its rows."""
@@ -267,18 +290,20 @@ class TableShape:
             ),
         )
 
-    def content_row(self, index: int, row: Row, blocks: Sequence[Block]) -> ContentRow | None:
-        """What an index needs of a row; `blocks` are its statements. None for a blank one."""
+    def content_rows(self, rows: Numbered, said: Sequence[Block | RowChunk]) -> Iterator[ContentRow]:
+        """What an index needs of rows that are not blank; `said` is what `rows` gave for them."""
         structure = self._table.structure
-        if index < structure.body_start:
+        if not isinstance(said[0], RowChunk):
+            ((index, row),) = rows
             above = tuple((column, CellContent(text, True)) for column, text in enumerate(row) if text)
-            return ContentRow(index, True, None, None, above) if above else None
-        cells = tuple(self.cells.contents(row, blocks[1:]))
-        if not cells:
-            return None
-        parent = structure.parents.get(index)
-        heading = None if parent is None else self._label_of(self._table.grid.head[parent])
-        return ContentRow(index, False, self._label_of(row), heading, cells)
+            if above:
+                yield ContentRow(index, True, None, None, above)
+            return
+        for (index, row), cells in zip(rows, self.cells.contents(said[0], [row for _, row in rows]), strict=True):
+            if cells:
+                parent = structure.parents.get(index)
+                heading = None if parent is None else self._label_of(self._table.grid.head[parent])
+                yield ContentRow(index, False, self._label_of(row), heading, tuple(cells))
 
     def _label_of(self, row: Row) -> str | None:
         label_column = self._table.structure.label_column
@@ -302,47 +327,66 @@ class TableShape:
                     (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text))),
                 )
 
-    def _body_row(self, index: int, row: Row) -> Sequence[Block]:
-        structure = self._table.structure
-        pairs = [_ROW_TYPE]
-        pairs += (pair for rows, pair in self._classes if index in rows)
-        if index >= structure.body_start + LOOKED_AT and index not in structure.totals:
-            pairs += self._class_by_label(row)
-        pairs += ((TABLE, self.graph), (ROW, integer(index)))
-        if index in structure.measures:
-            pairs.append((_MEASURE_KIND, f"<{KGT}{structure.measures[index]}>"))
-        pairs += ((_TOTALS, f"<{self._iri}/row/{member}>") for member in structure.summed.get(index, ()))
-        label = row[structure.label_column] if structure.label_column < len(row) else ""
-        if label:
-            pairs += self._labels.get(label) or self._remember_label(label)
-        parent = structure.parents.get(index)
-        if parent is not None:
-            pairs.append((GROUP, f"<{self._iri}/row/{parent}>"))
-        if len(row) != self._table.grid.width:
-            pairs.append((WIDTH, integer(len(row))))
-        return [(f"<{self._iri}/row/{index}>", pairs), *self.cells.add(index, row, label, pairs)]
-
-    def _class_by_label(self, row: Row) -> tuple[Pair, ...]:
-        """The class of a row beyond those that were looked at, by its label or first text."""
+    def _body_rows(self, rows: Numbered) -> RowChunk:
         column = self._table.structure.label_column
-        label = row[column].strip() if column < len(row) else ""
-        label = label or next((cell.strip() for cell in row if cell.strip()), "")
-        if label not in self._by_label:
-            if len(self._by_label) > _MOST_REMEMBERED:
-                self._by_label.clear()
-            name = class_of_label(label, self._language)
-            self._by_label[label] = () if name is None else ((RDF_TYPE, f"<{KGT}{name}>"),)
-        return self._by_label[label]
+        indexes, cells = [index for index, _ in rows], [row for _, row in rows]
+        labels = [row[column] if column < len(row) else "" for row in cells]
+        runs = [self._heads(indexes, cells, labels), *self.cells.add_chunk(indexes, cells, labels)]
+        return RowChunk(list(map(str, indexes)), runs, self._is_distinct)
 
-    def _remember_label(self, label: str) -> tuple[Pair, ...]:
-        if len(self._labels) > _MOST_REMEMBERED:
-            self._labels.clear()
-        text = label.strip()
-        pairs: tuple[Pair, ...] = ()
-        if text:
-            pairs = ((LABEL, text_literal(text)), (SUBJECT, f"<{self._names.entity_iri(slug(text))}>"))
-        self._labels[label] = pairs
-        return pairs
+    def _heads(self, indexes: Sequence[int], cells: Sequence[Row], labels: Sequence[str]) -> ColumnRun:
+        """What stands in rows before their cells: classes, number, label and subject, group."""
+        structure, width = self._table.structure, self._table.grid.width
+        texts = list(map(str.strip, labels))
+        literals = [f'"{text}"' for text in texts] if is_plain("".join(texts)) else list(map(text_literal, texts))
+        beginning = f"<{self._names.entity_iri('')}"
+        subjects = [f"{beginning}{slug(text)}>" if text else "" for text in texts]
+        parents = [structure.parents.get(index) for index in indexes]
+        names: list[str | None] = [None] * len(cells)
+        if indexes[-1] >= structure.body_start + LOOKED_AT:
+            firsts = (
+                text or next(filter(None, map(str.strip, row)), "") for text, row in zip(texts, cells, strict=True)
+            )
+            names = classes_of_labels(list(firsts), self._language)
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for place, (index, row, text, parent, name) in enumerate(
+            zip(indexes, cells, texts, parents, names, strict=True)
+        ):
+            types, said = self._said_of_row(index) if index in self._said_of else ((), ())
+            if name is not None and index >= structure.body_start + LOOKED_AT and index not in structure.totals:
+                types = (*types, (RDF_TYPE, f"<{KGT}{name}>"))
+            key = (types, said, bool(text), parent is not None, len(row) if len(row) != width else None)
+            found.setdefault(key, []).append(place)
+        slots = (literals, subjects, ["" if parent is None else str(parent) for parent in parents])
+        groups = {
+            self.cells.forms.form(key, partial(self._head_form, *key)): (
+                places,
+                slots if len(places) == len(cells) else [[slot[place] for place in places] for slot in slots],
+            )
+            for key, places in found.items()
+        }
+        return ColumnRun.of(groups, len(cells))
+
+    def _said_of_row(self, index: int) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
+        """The classes of a row, and what else is said of it alone."""
+        structure = self._table.structure
+        said = [(_TOTALS, f"<{self._iri}/row/{member}>") for member in structure.summed.get(index, ())]
+        if index in structure.measures:
+            said.insert(0, (_MEASURE_KIND, f"<{KGT}{structure.measures[index]}>"))
+        return tuple(pair for rows, pair in self._classes if index in rows), tuple(said)
+
+    def _head_form(
+        self, types: Sequence[Pair], said: Sequence[Pair], has_label: bool, has_group: bool, width: int | None
+    ) -> Form:
+        pairs: list[tuple[Term, Term | FormSlot]] = [_ROW_TYPE, *types, (TABLE, self.graph)]
+        pairs += ((ROW, FormSlot(0, '"', f'"^^<{XSD}integer>')), *said)
+        if has_label:
+            pairs += ((LABEL, FormSlot(1)), (SUBJECT, FormSlot(2)))
+        if has_group:
+            pairs.append((GROUP, FormSlot(3, f"<{self._iri}/row/", ">")))
+        if width is not None:
+            pairs.append((WIDTH, integer(width)))
+        return Form(tuple(pairs), FormSlot(0, f"<{self._iri}/row/", ">"))
 
 
 def _meaning_pairs(meaning: Meaning) -> Iterator[Pair]:

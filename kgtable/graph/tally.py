@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgtable.graph.terms import RDF_TYPE, Block, FilledBlock, Term
-
-_COUNTED_AT_ONCE = 5_000
+from kgtable.graph.row_forms import Parts, RowChunk
+from kgtable.graph.terms import RDF_TYPE, Block, Term
 
 
 @dataclass
@@ -66,25 +65,18 @@ class Tally:
         )
 
 
-def counted(batches: Iterable[Sequence[Block]], tally: Tally) -> Iterator[Sequence[Block]]:
-    """Pass the blocks through, counting their predicates and classes; `FilledBlock` forms count themselves."""
+def counted(parts: Parts, tally: Tally) -> Iterator[Block | RowChunk]:
+    """Pass the parts through, counting the predicates and classes of blocks; the forms of rows count themselves."""
     predicates: Counter[Term] = Counter()
     classes: Counter[Term] = Counter()
-    met: list[Term] = []
-    for batch in batches:
-        if len(met) > _COUNTED_AT_ONCE:
-            predicates.update(met)
-            met.clear()
-        for _, pairs in batch:
-            if type(pairs) is FilledBlock:
-                continue
-            met += [predicate for predicate, _ in pairs]
-            for predicate, value in pairs:
+    for part in parts:
+        if not isinstance(part, RowChunk):
+            predicates.update([predicate for predicate, _ in part[1]])
+            for predicate, value in part[1]:
                 if predicate is not RDF_TYPE:
                     break
                 classes[value] += 1
-        yield batch
-    predicates.update(met)
+        yield part
     tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
     tally.classes.update({term[1:-1]: count for term, count in classes.items()})
 

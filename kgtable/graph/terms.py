@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import log10
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from pyoxigraph import NamedNode
@@ -126,6 +126,15 @@ def quote(text: str) -> str:
     if _TO_ESCAPE.search(text) is None:
         return f'"{text}"'
     return f'"{_TO_ESCAPE.sub(_escape, text)}"'
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text stands in a literal of every format as it is.
+
+    >>> is_plain("Größe in m²"), is_plain('a "b"')
+    (True, False)
+    """
+    return (text.isprintable() and '"' not in text and "\\" not in text) or _TO_ESCAPE.search(text) is None
 
 
 def text_literal(text: str) -> Term:
@@ -351,44 +360,6 @@ class Namespaces:
 
 Pair: TypeAlias = tuple[Term, Term]
 """A predicate and an object."""
-
-
-class BlockForm:
-    """A template of statements that many subjects share, with numbered slots (0, 1, …) for the objects that differ.
-
-    `uses` counts how often it was filled; `about` says what those who made it want to know of it later.
-    """
-
-    __slots__ = ("about", "pairs", "uses")
-
-    def __init__(self, pairs: Iterable[tuple[Term, Term | int]], about: tuple[str | None, ...] = ()) -> None:
-        self.pairs = tuple(pairs)
-        self.about = about
-        self.uses = 0
-
-
-class FilledBlock(Sequence[Pair]):
-    """A `BlockForm` with the objects for its slots: a sequence of pairs, which writers can write faster."""
-
-    __slots__ = ("form", "terms")
-
-    def __init__(self, form: BlockForm, terms: tuple[Term, ...]) -> None:
-        self.form = form
-        self.terms = terms
-
-    def __iter__(self) -> Iterator[Pair]:
-        for predicate, value in self.form.pairs:
-            yield predicate, self.terms[value] if isinstance(value, int) else value
-
-    def __len__(self) -> int:
-        return len(self.form.pairs)
-
-    @overload
-    def __getitem__(self, index: int) -> Pair: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Pair]: ...
-    def __getitem__(self, index: int | slice) -> Pair | Sequence[Pair]:
-        return tuple(self)[index]
 
 
 Block: TypeAlias = tuple[Term, Sequence[Pair]]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from operator import itemgetter
+from itertools import chain
 from pathlib import PurePath
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import pyoxigraph as ox
 
 from kgtable.errors import UsageError
+from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, Parts, RowChunk
 from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
@@ -27,9 +28,7 @@ from kgtable.graph.terms import (
     WHOLE,
     XSD,
     Block,
-    BlockForm,
     Blocks,
-    FilledBlock,
     Namespaces,
     Pair,
     Share,
@@ -49,7 +48,153 @@ class _AmbiguousIriError(Exception):
     """An IRI whose scheme is a prefix of the context, under which a reader would expand it."""
 
 
-class JsonLdWriter:
+_SAMPLE = 12345678901230
+"""Stands with the number of a slot for its text while a form is written. No end of it is also its beginning."""
+
+_FEW = 5
+"""Fewer rows, or cells of a form, are written as blocks: to take a form apart costs as much as some cells."""
+
+_PIECE, _JOINED = 100_000, 3_000
+_MOST_REMEMBERED = 20_000
+
+
+class _Pattern(NamedTuple):
+    """A form as it is written: pieces of text, and which of them are slots, with their numbers and whether they are
+    whole terms."""
+
+    pieces: tuple[str, ...]
+    slots: tuple[tuple[int, int, bool], ...] = ()
+
+
+class _FormWriter:
+    """Writes blocks one by one, and rows by their forms: what they share is written once, and slots are filled."""
+
+    between = ""
+    closing = ""
+
+    def __init__(self) -> None:
+        self._patterns: dict[Form, tuple[_Pattern, _Pattern]] = {}
+
+    def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """A block to which pairs may be added."""
+        raise NotImplementedError
+
+    def added(self, subject: Term, predicate: Term, value: Term) -> str:
+        """A pair of an open block, with a predicate that no other one has."""
+        raise NotImplementedError
+
+    def terms(self, terms: Sequence[Term]) -> Sequence[str]:
+        """Terms as they are written in the place of an object."""
+        raise NotImplementedError
+
+    def block(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """A whole block."""
+        return self.opened(subject, pairs) + self.closing
+
+    def written(self, parts: Parts) -> Iterator[str]:
+        """The text of the parts, in pieces."""
+        self._patterns.clear()
+        piece: list[str] = []
+        size = 0
+        for text in chain.from_iterable(map(self._texts, parts)):
+            piece.append(text)
+            size += len(text)
+            if size > _PIECE:
+                yield "".join(piece)
+                piece, size = [], 0
+        yield "".join(piece)
+
+    def _texts(self, part: Block | RowChunk) -> Iterator[str]:
+        if not isinstance(part, RowChunk):
+            yield self.block(*part)
+        elif len(part.numbers) < _FEW or not self.is_separable(part):
+            yield from (self.block(*block) for blocks in part.rows() for block in blocks)
+        else:
+            yield from self._by_form(part)
+
+    def is_separable(self, chunk: RowChunk) -> bool:
+        """Whether each pair of a cell is written by itself, and not together with others of its predicate."""
+        return chunk.is_distinct
+
+    def _by_form(self, chunk: RowChunk) -> Iterator[str]:
+        """The rows as one text: the pieces of the forms, once for each row, among which the texts of slots are put."""
+        numbers, row = chunk.numbers, chunk.runs[0].form.subject
+        assert row is not None
+        pieces: list[str] = []
+        columns: list[tuple[int, Sequence[str]]] = []
+        spans: list[tuple[int, int, int, ColumnRun]] = []
+        for part in (0, 1):
+            for run in chunk.runs:
+                pattern, start = self._pattern(run.form, row)[part], len(pieces)
+                pieces += pattern.pieces
+                for place, number, is_term in pattern.slots:
+                    texts = run.slots[number - 1] if number else numbers
+                    columns.append((start + place, self.terms(texts) if is_term else texts))
+                if run.odd:
+                    spans.append((part, start, len(pieces), run))
+            if not part:
+                pieces.append(self.closing)
+        width = len(pieces)
+        pieces *= len(numbers)
+        for place, texts in columns:
+            pieces[place::width] = texts
+        for part, start, stop, run in spans:
+            rest = [""] * (stop - start - 1)
+            for index, (form, said) in run.odd.items():
+                text = self._cell(part, form, (numbers[index], *said), row)
+                pieces[index * width + start : index * width + stop] = [text, *rest]
+        step = width * (1 + _JOINED // width)
+        for start in range(0, len(pieces), step):
+            yield "".join(pieces[start : start + step])
+
+    def _cell(self, part: int, form: Form, texts: Sequence[str], row: FormSlot) -> str:
+        """A cell by itself: its pairs of the row, or the block below."""
+        if not (form.below if part else form.pairs):
+            return ""
+        if form.uses < _FEW and form not in self._patterns:
+            pairs, block = form.statements(texts)
+            if part:
+                return self.block(*block) if block else ""
+            if form.is_head:
+                return self.opened(row.term(texts), pairs)
+            return "".join(self.added(row.term(texts), *pair) for pair in pairs)
+        pattern = self._pattern(form, row)[part]
+        pieces = list(pattern.pieces)
+        for place, number, is_term in pattern.slots:
+            pieces[place] = self.terms(texts[number : number + 1])[0] if is_term else texts[number]
+        return "".join(pieces)
+
+    def _pattern(self, form: Form, row: FormSlot) -> tuple[_Pattern, _Pattern]:
+        """How the pairs of a form are written, and the block below."""
+        return self._patterns.get(form) or self._patterns.setdefault(form, self._made_pattern(form, row))
+
+    def _made_pattern(self, form: Form, row: FormSlot) -> tuple[_Pattern, _Pattern]:
+        values = [row, *(value for _, value in (*form.pairs, *form.below))]
+        slots = {value.number: value for value in values if isinstance(value, FormSlot)}
+        fixed = " ".join([value.before + value.after if isinstance(value, FormSlot) else value for value in values])
+        fixed = " ".join([fixed, *(predicate for predicate, _ in (*form.pairs, *form.below))])
+        sample = _SAMPLE
+        while str(sample) in fixed:
+            sample += 10
+        texts = [f"{sample}{number}" for number in range(1 + max(slots))]
+        shown: dict[str, tuple[int, bool]] = {}
+        for number, slot in slots.items():
+            is_term = not (slot.before or slot.after)
+            texts[number] = f'"{texts[number]}"' if is_term else texts[number] + slot.like
+            shown[texts[number]] = (number, is_term)
+        pairs, block = form.statements(texts)
+        subject = row.term(texts)
+        opening = self.opened(subject, pairs) if form.is_head else "".join(self.added(subject, *pair) for pair in pairs)
+        return _split(opening, shown), _split(self.block(*block) if block else "", shown)
+
+
+def _split(written: str, shown: Mapping[str, tuple[int, bool]]) -> _Pattern:
+    parts = re.split("(" + "|".join(map(re.escape, shown)) + ")", written)
+    slots = tuple((place, *shown[part]) for place, part in enumerate(parts) if place % 2)
+    return _Pattern(tuple("" if place % 2 else part for place, part in enumerate(parts)), slots)
+
+
+class JsonLdWriter(_FormWriter):
     """Writes one document: the context, then nodes of the default graph and named graphs.
 
     A node with an IRI like ``data:text/plain,a`` is written in full, without the context that has ``data`` as a
@@ -57,9 +202,13 @@ class JsonLdWriter:
     """
 
     between = ",\n"
+    closing = "}"
 
     def __init__(self, names: Namespaces) -> None:
+        super().__init__()
         self._context = names.prefixes
+        self._compact: Callable[[str], str] = self._compacted
+        self._between = self.between
         self._namespaces = sorted(
             ((iri, prefix) for prefix, iri in names.prefixes.items()), key=lambda item: -len(item[0])
         )
@@ -72,32 +221,63 @@ class JsonLdWriter:
         """The closing of the list."""
         return "\n]}\n"
 
-    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
-        """One piece a block."""
-        before, between = "", self.between
-        compact: Callable[[str], str] = self._compact
+    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
+        """Pieces of some blocks."""
+        self._compact, self._between = self._compacted, self.between
+        is_start = name is None or share.is_first
+        before = ""
         if name is not None:
-            before, between = ",\n  ", ",\n  "
+            self._between = ",\n  "
             head: dict[str, Any] = {}
             try:
-                head["@id"] = _reference(name, compact)
+                head["@id"] = _reference(name, self._compact)
             except _AmbiguousIriError:
-                compact = str
+                self._compact = str
                 head = {"@context": None, "@id": _reference(name, str)}
             if share.is_first:
                 yield f'{_dumps(head)[:-1]}, "@graph": ['
                 before = "\n  "
-        for subject, pairs in blocks:
-            try:
-                node = _node(subject, pairs, compact)
-            except _AmbiguousIriError:
-                node = {"@context": None, **_node(subject, pairs, str)}
-            yield before + _dumps(node)
-            before = between
+        for piece in self.written(parts):
+            if is_start and piece:
+                piece, is_start = before + piece[len(self._between) :], False
+            yield piece
         if name is not None and share.is_last:
             yield "]}"
 
-    def _compact(self, iri: str) -> str:
+    def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """What stands between two nodes, and a node without its end."""
+        return self._between + _dumps(_node(subject, pairs, self._compact))[:-1]
+
+    def added(self, subject: Term, predicate: Term, value: Term) -> str:
+        """A key of an open node."""
+        return f", {_dumps(self._compact(predicate[1:-1]))}: {_dumps(_value(value, self._compact))}"
+
+    def terms(self, terms: Sequence[Term]) -> Sequence[str]:
+        """JSON values; the empty text for one."""
+        shown = {term: _dumps(_value(term, self._compact)) if term else "" for term in set(terms)}
+        return list(map(shown.__getitem__, terms))
+
+    def block(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """A whole node."""
+        try:
+            return super().block(subject, pairs)
+        except _AmbiguousIriError:
+            return self._between + _dumps({"@context": None, **_node(subject, pairs, str)})
+
+    def is_separable(self, chunk: RowChunk) -> bool:
+        """Whether no key of a row comes twice, and every IRI can be shortened."""
+        pairs = [pair for run in chunk.runs for form in run.forms() for pair in (*form.pairs, *form.below)]
+        try:
+            for predicate, value in pairs:
+                self._compact(predicate[1:-1])
+                if isinstance(value, str):
+                    _value(value, self._compact)
+        except _AmbiguousIriError:
+            return False
+        printed = sum(any(len(form.pairs) > 1 for form in run.forms()) for run in chunk.runs[1:])
+        return chunk.is_distinct and printed < 2
+
+    def _compacted(self, iri: str) -> str:
         for namespace, prefix in self._namespaces:
             if iri.startswith(namespace) and not iri.startswith("//", len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
@@ -169,18 +349,18 @@ _BARE = {
     f"<{XSD}decimal>": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     f"<{XSD}boolean>": re.compile(r"true|false"),
 }
-_MOST_REMEMBERED = 20_000
 
 
-class TurtleWriter:
+class TurtleWriter(_FormWriter):
     """Writes graphs as Turtle (all in one graph) or TriG (each in its own).
 
     The graph of a table or document is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
     """
 
-    between = ""
+    closing = " .\n"
 
     def __init__(self, names: Namespaces, *, with_graphs: bool) -> None:
+        super().__init__()
         self._prefixes = {iri: prefix for prefix, iri in names.prefixes.items()}
         self._with_graphs = with_graphs
         self._own = re.compile(f"<{re.escape(names.data)}(?:table|document)/[^/#?.][^/#?]*>")
@@ -195,8 +375,8 @@ class TurtleWriter:
         """Nothing."""
         return ""
 
-    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
-        """One piece a block."""
+    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
+        """Pieces of some blocks."""
         self._base = ""
         if name is not None and self._own.fullmatch(name):
             self._base = name[1:-1] + "/"
@@ -205,12 +385,12 @@ class TurtleWriter:
         enclosed = self._with_graphs and name is not None
         if enclosed and share.is_first:
             yield f"\n{name} {{\n"
-        for subject, pairs in blocks:
-            yield self._block(subject, pairs)
+        yield from self.written(parts)
         if enclosed and share.is_last:
             yield "}\n"
 
-    def _block(self, subject: Term, pairs: Iterable[Pair]) -> str:
+    def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """A block without its point."""
         lines: list[str] = []
         previous = None
         for predicate, value in pairs:
@@ -220,7 +400,15 @@ class TurtleWriter:
                 verb = "a" if predicate == RDF_TYPE else self.short(predicate)
                 lines.append(f"{verb} {self.short(value)}")
             previous = predicate
-        return f"\n{self.short(subject)} " + " ;\n    ".join(lines) + " .\n"
+        return f"\n{self.short(subject)} " + " ;\n    ".join(lines)
+
+    def added(self, subject: Term, predicate: Term, value: Term) -> str:
+        """One more verb with its object."""
+        return f" ;\n    {self.short(predicate)} {self.short(value)}"
+
+    def terms(self, terms: Sequence[Term]) -> Sequence[str]:
+        """The shortest way to write each; the empty text for one."""
+        return [self.short(term) if term else "" for term in terms]
 
     def short(self, term: Term) -> str:
         """The shortest way to write a term here."""
@@ -316,7 +504,7 @@ class RdfWriter(Protocol):
         """What stands before the first graph."""
         ...
 
-    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
+    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
         """One graph, or a share of it, piece by piece; `name` None is the default graph."""
         ...
 
@@ -325,34 +513,13 @@ class RdfWriter(Protocol):
         ...
 
 
-_PIECE = 10_000
-
-
-class _Pattern:
-    """A form as the pieces of its lines: `pick` puts subject, terms and `constants` in writing order."""
-
-    def __init__(self, form: BlockForm, tail: str) -> None:
-        slots = 1 + max((value for _, value in form.pairs if isinstance(value, int)), default=-1)
-        constants: list[str] = []
-        order: list[int] = []
-        for predicate, value in form.pairs:
-            order += (0, 1 + slots + len(constants))
-            if isinstance(value, int):
-                constants += (f" {predicate} ", tail)
-                order += (1 + value, slots + len(constants))
-            else:
-                constants.append(f" {predicate} {value}{tail}")
-        self.constants = tuple(constants)
-        self.pick = itemgetter(*order)
-
-
-class LineWriter:
+class LineWriter(_FormWriter):
     """N-Triples and N-Quads: one line a statement, nothing abbreviated."""
 
-    between = ""
-
     def __init__(self, *, with_graphs: bool) -> None:
+        super().__init__()
         self._with_graphs = with_graphs
+        self._tail = ""
 
     def start(self) -> str:
         """Nothing: lines have no preamble."""
@@ -362,22 +529,26 @@ class LineWriter:
         """Nothing."""
         return ""
 
-    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
-        """Pieces of some hundred blocks."""
-        tail = f" {name} .\n" if self._with_graphs and name else " .\n"
-        patterns: dict[BlockForm, _Pattern] = {}
-        piece: list[str] = []
-        for subject, pairs in blocks:
-            if type(pairs) is FilledBlock:
-                form = pairs.form
-                pattern = patterns.get(form) or patterns.setdefault(form, _Pattern(form, tail))
-                piece += pattern.pick((subject, *pairs.terms, *pattern.constants))
-            else:
-                piece += [f"{subject} {predicate} {value}{tail}" for predicate, value in pairs]
-            if len(piece) > _PIECE:
-                yield "".join(piece)
-                piece.clear()
-        yield "".join(piece)
+    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
+        """Pieces of some blocks."""
+        self._tail = f" {name} .\n" if self._with_graphs and name else " .\n"
+        return self.written(parts)
+
+    def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        """The line of each pair."""
+        return "".join([f"{subject} {predicate} {value}{self._tail}" for predicate, value in pairs])
+
+    def added(self, subject: Term, predicate: Term, value: Term) -> str:
+        """Another line."""
+        return f"{subject} {predicate} {value}{self._tail}"
+
+    def terms(self, terms: Sequence[Term]) -> Sequence[str]:
+        """The terms as they are."""
+        return terms
+
+    def is_separable(self, chunk: RowChunk) -> bool:
+        """Every pair has a line of its own."""
+        return True
 
 
 def writer_for(format: Format, names: Namespaces) -> RdfWriter:

@@ -115,6 +115,14 @@ def class_of_label(label: str, language: str = "en") -> str | None:
     return "OfWhichRow" if found and not found[0].first else None
 
 
+def classes_of_labels(labels: Sequence[str], language: str = "en") -> list[str | None]:
+    """The class of each row by its label alone, as of `class_of_label`."""
+    words = " ".join(labels).casefold().translate(_PUNCTUATION).split()
+    if vocabulary(_TOTAL | _PART, language).isdisjoint(words):
+        return [None] * len(labels)
+    return [class_of_label(label, language) for label in labels]
+
+
 class _Body:
     """The first body rows of a table with their typed cells."""
 

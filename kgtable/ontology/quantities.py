@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kgtable.ontology.unit_arithmetic import AMOUNTS, parts_of_counts
 from kgtable.ontology.unit_clues import BASIS_POINT, Clue
 from kgtable.ontology.unit_scope import StatedUnit, TableClues
-from kgtable.tables.model import Row, Table
+from kgtable.tables.model import Position, Row, Table
 from kgtable.values.decimals import scaled
 from kgtable.values.measures import Measure
 from kgtable.values.number_formats import FormatUnit, read_number_format
@@ -290,17 +290,20 @@ class QuantityResolver:
         """Read the numbers of columns of bounds (of a confidence interval) as those of the columns that they bound."""
         self._bounded = dict(columns)
 
-    def row_context(self, row: int, label: str = "", cells: Row | None = None) -> RowContext:
-        """What the row labelled `label` says of its numbers; rows of equal contexts are read alike.
-
-        `cells` are its cells; a row of the table's head needs none.
-        """
-        return RowContext(
-            self._clue_of_row(row, label),
-            self._parents.get(row),
-            self._period_of_row(row, label),
-            self._units_of_row(row, cells),
-        )
+    def row_contexts(self, rows: Sequence[int], labels: Sequence[str], cells: Sequence[Row]) -> list[RowContext]:
+        """What each of the rows, given with their labels and cells, says of its numbers; equal contexts read alike."""
+        alike = _ALIKE.sub(_sevens, "\n".join(labels)).split("\n")
+        if len(alike) != len(labels):
+            alike = [_ALIKE.sub(_sevens, label) for label in labels]
+        known = {name: self._clues.of_row(name) if name else None for name in set(alike)}
+        clues = list(map(known.__getitem__, alike))
+        if self._parts:
+            clues = [self._parts.get(row) if clue is None else clue for row, clue in zip(rows, clues, strict=True)]
+        periods = list(map(find_period, labels))
+        if self._parents or self._clues.corner_period:
+            periods = [self._period_of_row(row, label) for row, label in zip(rows, labels, strict=True)]
+        units = [self._units_of_row(row, of_row) for row, of_row in zip(rows, cells, strict=True)]
+        return list(map(RowContext, clues, map(self._parents.get, rows), periods, units))
 
     def _clue_of_row(self, row: int, label: str) -> Clue | None:
         clue = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
@@ -358,9 +361,9 @@ class QuantityResolver:
         return periods[column] if column < len(periods) else None
 
     @property
-    def has_formats(self) -> bool:
-        """Whether cells have number formats of their own."""
-        return bool(self._formats)
+    def formats(self) -> Mapping[Position, str]:
+        """The number formats of cells that have one of their own."""
+        return self._formats
 
     def _period_of_row(self, row: int, label: str) -> str | None:
         period = find_period(label) if label else None

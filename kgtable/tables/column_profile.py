@@ -29,10 +29,12 @@ from kgtable.values.dates import (
 from kgtable.values.lexicon import ANY, are_truths, ends_with, is_called, senses, truth_of, words_of
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
+    FIRST_LETTERS,
     MISSING_MARKERS,
     MOST_PLAIN_DIGITS,
     Number,
     NumberStyle,
+    opens_words,
     parse_elaborate,
     parse_number,
     parse_simple,
@@ -661,6 +663,7 @@ __all__ = [
     "NumberStyle",
     "has_simple_numbers",
     "profile_columns",
+    "sure_words",
     "type_cell",
     "type_unlike_simple",
 ]
@@ -720,6 +723,22 @@ def has_simple_numbers(style: ColumnStyle) -> bool:
         or style.zeros
     )
     return not unlike
+
+
+def sure_words(beginnings: Iterable[str], style: ColumnStyle) -> set[str]:
+    """The beginnings, each up to the first space of a text, of which every text is a text in a column of this style.
+
+    That holds for texts without an ampersand, which may stand for another character.
+
+    >>> sorted(sure_words({"Item", "March", "USD", "12"}, ColumnStyle()))
+    ['Item']
+    """
+    if style.is_duration or style.is_boolean or style.zeros or style.missing_codes:
+        return set()
+    letters = {word: match[0] for word in beginnings if (match := FIRST_LETTERS.match(word))}
+    # With a figure behind it, so that the letter of a quarter is seen.
+    sure = {word for word in set(letters.values()) if opens_words(word) and not _DATE_OPENING.match(f"{word}1")}
+    return {word for word, first in letters.items() if first in sure}
 
 
 def type_unlike_simple(text: str, style: ColumnStyle) -> CellValue:

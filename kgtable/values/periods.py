@@ -148,7 +148,6 @@ def parse_days_of_year(text: str) -> Date | None:
     return Date(f"{first.lexical}/{end.lexical}", "")
 
 
-@text_cache(16_384)
 def find_period(text: str) -> str | None:
     """The period a header or label speaks of, in a form that sorts: a day, month, quarter, year or span.
 
@@ -164,6 +163,11 @@ def find_period(text: str) -> str | None:
     """
     if len(text) > LONGEST or not _LIKELY.search(text):
         return None
+    return _found_period(text)
+
+
+@text_cache(16_384)
+def _found_period(text: str) -> str | None:
     plain = _BASE_YEAR.sub(" ", without_marks(" ".join(text.replace("_", " ").split())))
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         if match := pattern.search(plain):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 
 from kgtable.building.assembly import convert_tables
 from kgtable.building.convert import ConversionOptions
-from kgtable.graph.cell_encoder import CellShaper, QuantityForms
-from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_term, decimal_text, text_literal
+from kgtable.graph.cell_encoder import CellShaper, _number_texts, described, quantity_form
+from kgtable.graph.row_forms import FormSlot
+from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, Pair, decimal_term, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.quantities import Quantity
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
-from kgtable.values.numbers import parse_number
+from kgtable.values.decimals import scaled
+from kgtable.values.numbers import Number, parse_number, parse_simple, read_simple, shapes_of
 from tests.graph.support import NAMES, grid
 
 MIXED = grid(
@@ -34,10 +37,16 @@ def shaped(table: Grid) -> tuple[CellShaper, list[Block], list[tuple[str, str]]]
     """The shaper after all body rows, the blocks it gave, and the pairs of the rows."""
     made = make_table(table)
     shaper = CellShaper(annotate(made), NAMES)
+    indexes, cells = zip(*made.body(), strict=True)
+    runs = shaper.add_chunk(indexes, cells, [row[0] for row in cells])
     blocks: list[Block] = []
     pairs: list[tuple[str, str]] = []
-    for index, row in made.body():
-        blocks += shaper.add(index, row, row[0], pairs)
+    for place, index in enumerate(indexes):
+        for run in runs:
+            form, texts = run.at(place)
+            said, block = form.statements((str(index), *texts))
+            pairs += said
+            blocks += [block] if block else []
     return shaper, blocks, pairs
 
 
@@ -56,10 +65,11 @@ def test_every_cell_with_text_becomes_one_statement_of_its_row() -> None:
 
 
 def test_the_counts_are_those_of_the_statements() -> None:
-    shaper, blocks, _ = shaped(MIXED)
+    shaper, blocks, pairs = shaped(MIXED)
     tally = shaper.tally()
     quantities = [block for block in blocks if dict(block[1]).get(f"<{QUDT}hasUnit>")]
-    assert tally.predicates == statements(quantities)
+    others = [block for block in blocks if block not in quantities]
+    assert tally.predicates == statements(quantities) + statements(others) + Counter(p[1:-1] for p, _ in pairs)
     assert tally.classes[f"{QUDT}QuantityValue"] == len(quantities) == tally.kinds["number"]
     assert tally.cells == 19
     assert sum(tally.units.values()) == len(quantities)
@@ -78,9 +88,18 @@ def said(text: str, quantity: Quantity, period: str | None = None) -> dict[str, 
     number = parse_number(text)
     assert number is not None
     found: dict[str, list[str]] = {}
-    for predicate, value in QuantityForms().filled(number, quantity, text, 0, period):
+    _, block = filled(number, quantity, text, period)
+    for predicate, value in block:
         found.setdefault(predicate[1:-1].rpartition("#")[2].rpartition("/")[2], []).append(value)
     return found
+
+
+def filled(number: Number, quantity: Quantity, text: str, period: str | None) -> tuple[tuple[str, ...], Sequence[Pair]]:
+    """The texts of a quantity, and the pairs of its block."""
+    alike, texts = described(number, quantity, text, 0, None, period)
+    _, block = quantity_form(alike, "<p>", FormSlot(0, "<cell/", "/0>")).statements(("1", *texts))
+    assert block is not None
+    return texts, block[1]
 
 
 def test_all_that_is_known_of_a_quantity_is_said() -> None:
@@ -109,8 +128,10 @@ def test_ranges_have_bounds_instead_of_a_value() -> None:
 def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) -> None:
     number = parse_number("-5")
     assert number is not None
-    terms = QuantityForms().filled(number, Quantity(value, "NUM"), text, 0, None).terms
-    assert terms == (decimal_term(decimal_text(format(value, "f"))), '"-5"', text_literal(text))
+    terms, pairs = filled(number, Quantity(value, "NUM"), text, None)
+    value_term = decimal_term(decimal_text(format(value, "f")))
+    assert (terms[0], *terms[2:4]) == (value_term, '"-5"', text_literal(text))
+    assert dict(pairs)[f"<{QUDT}numericValue>"] == value_term
     assert "e" not in terms[0].partition("^^")[0].lower()
 
 
@@ -125,5 +146,25 @@ def test_what_is_remembered_of_a_column_changes_nothing(tmp_path: Path, monkeypa
 
     whole = text()
     monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_REMEMBERED", 20)
-    monkeypatch.setattr("kgtable.graph.cell_encoder._FEWEST_REMEMBERED", 1)
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 3)
+    monkeypatch.setattr("kgtable.graph.table_encoder.CHUNK_ROWS", 7)
     assert text() == whole
+
+
+printed = st.from_regex(
+    r"\A(\$ ?)?(-|\( ?)?(0|[1-9]\d{0,17}|[1-9]\d{0,2}(,\d{3}){1,4})(\.\d{1,18})?\)?\Z", fullmatch=True
+)
+
+
+@given(st.lists(printed | st.sampled_from(["-0", "0.00", "(0.10)", "1,000.50"]), min_size=1), st.integers(-4, 12))
+def test_plain_numbers_are_written_exactly(texts: list[str], power: int) -> None:
+    texts = [text for text in texts if read_simple(text) is not None]
+    if not texts:
+        return
+    values, notes, signed, same = _number_texts(texts, shapes_of(texts), power)
+    numbers = [number for number in map(parse_simple, texts) if number is not None]
+    assert list(values) == [decimal_text(f"{scaled(number.value, power):f}") for number in numbers]
+    assert list(signed) == [number.signed for number in numbers]
+    assert same == texts
+    signs = {"POSITIVE": 1, "NEGATIVE": -1, "ZERO": 0}
+    assert [signs[note] for note in notes] == [(number.value > 0) - (number.value < 0) for number in numbers]

@@ -21,8 +21,8 @@ def encoded(table: Grid) -> TableContent:
     out = io.StringIO()
     list(shape.description())
     writer = ContentWriter(shape.content(), out, with_head=True)
-    for index, row in make_table(table).rows():
-        writer.add(shape.content_row(index, row, shape.row(index, row)))
+    for rows, said in shape.rows(make_table(table).rows()):
+        writer.add(shape.content_rows(rows, said))
     writer.flush()
     parts = [line.partition("\t")[2] for line in out.getvalue().splitlines()]
     return TableContent.from_parts(table.id, parts).in_memory()

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from kgtable import api
+from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, is_valid_iri, text_literal, typed
 from kgtable.graph.writers import Format, JsonLdWriter, TurtleWriter, table_blocks, writer_for
+from kgtable.ontology.annotate import annotate
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Area, Context, Grid
 from tests.graph.support import NAMES, grid, text_of, triples_of
 
@@ -311,3 +314,38 @@ def test_whatever_people_wrote_into_a_table_is_given_in_one_order(triples: list[
     blocks = list(table_blocks(triples))
     assert sum(len(pairs) for _, pairs in blocks) == len(triples)
     assert list(table_blocks(triples[::-1])) == blocks
+
+
+cells = st.sampled_from(
+    ["", "", " ", "0", "-0", "0.00", "5", "-17", "1.50", "(3)", "1,204.10", "$ 12", "12.5%", "7 km", "1–2", "~5",
+     "12[3]", "0.123456789012345678", "-0.1234567890123456789", "999999999999999999", "170,141,183,460,469,231,732",
+     "2013", "31 Dec. 2024", "2020-01-01", "1 May 1988", "yes", "n/a", "-", "Pump", "Rent & more", "pump \"2\"\n",
+     "5\n", "Größe", "\u202e1", "\ud800", "Q3 2020", "12345678901230", "Total"]
+)  # fmt: skip
+headers = st.sampled_from(
+    ["Item", "Sales ($ millions)", "2019", "Share (%)", "12345678901230", "Day", "Unit", "Rate", "Price (thousand)", ""]
+)
+
+
+tables = st.integers(1, 5).flatmap(
+    lambda width: st.tuples(
+        st.lists(headers, min_size=width, max_size=width),
+        st.lists(st.lists(cells, max_size=width), min_size=2, max_size=20),
+    )
+)
+
+
+@pytest.mark.parametrize("format", Format)
+@settings(max_examples=150, deadline=None)
+@given(tables)
+def test_rows_written_by_their_forms_are_those_written_one_by_one(
+    format: Format, rows: tuple[list[str], list[list[str]]]
+) -> None:
+    table = grid(*map(tuple, (rows[0], *rows[1])))
+    shape = TableShape(annotate(make_table(table)), NAMES)
+    one_by_one = "".join(writer_for(format, NAMES).graph(shape.graph, shape))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("writers", "cell_encoder"):
+            patch.setattr(f"kgtable.graph.{name}._FEW", 1)
+        writer = writer_for(format, NAMES)
+        assert text_of(table, format) == writer.start() + one_by_one + writer.end()

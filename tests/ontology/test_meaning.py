@@ -136,7 +136,7 @@ def test_bounds_are_read_in_the_unit_of_what_they_bound() -> None:
     rows = [f"group {at}|{at}.5|{at}.1|{at}.9" for at in range(10, 16)]
     table = make_table(Grid("t", Source("t.csv"), tuple(tuple(x.split("|")) for x in (text, *rows)), 4))
     annotated = annotate(table)
-    context = annotated.quantities.row_context(1, "group 10")
+    context = annotated.quantities.row_contexts([1], ["group 10"], [()])[0]
     assert {annotated.quantities.reading(1, column, context).unit for column in (1, 2, 3)} == {"PERCENT"}  # type: ignore[union-attr]
 
 

@@ -9,11 +9,14 @@ from kgtable.tables.column_profile import (
     CellKind,
     CellValue,
     ColumnStyle,
+    has_simple_numbers,
     profile_columns,
+    sure_words,
     type_cell,
 )
 from kgtable.values.dates import Order
-from kgtable.values.numbers import MISSING_MARKERS, parse_number
+from kgtable.values.numbers import MISSING_MARKERS, NumberStyle, parse_number, read_shape, shapes_of
+from kgtable.values.units import currency_names
 from tests.tables.column_samples import kinds, table, typed_column
 
 
@@ -198,3 +201,58 @@ def test_every_marker_says_that_a_value_is_missing(marker: str) -> None:
 )
 def test_a_column_tells_what_its_times_are(name: str, cells: tuple[str, ...], read: list[str]) -> None:
     assert [value.lexical for value in typed_column(name, *cells)] == read
+
+
+flags = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(
+            ["is_year", "is_identifier", "is_boolean", "is_clock", "is_month", "is_compact_date", "is_duration",
+             "bare_seconds", "is_of_words", "has_days_of_year"],
+            st.booleans(),
+        ),
+        "code_length": st.integers(0, 3),
+        "missing_codes": st.sampled_from([frozenset(), frozenset({"nd", "-99"})]),
+        "zeros": st.sampled_from([frozenset(), frozenset({"nil", "-"})]),
+        "numbers": st.builds(NumberStyle, *[st.booleans()] * 7, whole_ringgit=st.booleans()),
+    },
+)  # fmt: skip
+styles = flags.map(lambda given: ColumnStyle(**given))
+plain = st.from_regex(r"\A(\$ ?)?[-(]?(0|[1-9]?\d{1,18}|\d{1,3}(,\d{3})+)(\.\d{0,19})?\)?( ?%)?\Z", fullmatch=True)
+beginnings = st.sampled_from(
+    sorted(
+        {*MISSING_MARKERS, *currency_names(), "Q", "h", "FY", "first", "Mar", "May", "Item", "nd", "nil", "yes", "zł"}
+    )
+) | st.text(alphabet="abmrsuQHzłé.", max_size=5)
+ends = st.sampled_from(
+    ["", " ", "1", "2 2019", " 12", "3rd", ". 5", "/a", "-20", " 2020", "\n7", "'19", "quarter 2020"]
+)
+
+
+@given(plain, styles)
+def test_what_is_plain_by_its_shape_is_that_number(text: str, style: ColumnStyle) -> None:
+    (shape,) = shapes_of([text])
+    number = read_shape(shape)
+    alike = text.translate(str.maketrans("123456789", "912345678"))
+    assert read_shape(*shapes_of([alike])) == number
+    if number is None or not has_simple_numbers(style):
+        return
+    typed = type_cell(text, style)
+    assert typed.kind is CellKind.NUMBER
+    assert typed.number is not None
+    assert (typed.number.unit, typed.number.scale, typed.number.upper) == (number.unit, 0, None)
+    assert (typed.number.value < 0, not typed.number.value) == (number.negative and not number.zero, number.zero)
+
+
+@given(beginnings, ends, styles)
+def test_what_is_surely_a_text_is_a_text(beginning: str, end: str, style: ColumnStyle) -> None:
+    text = beginning + end
+    first = text.partition(" ")[0]
+    if sure_words({first}, style) and "&" not in text:
+        assert type_cell(text, style).kind is CellKind.TEXT
+
+
+def test_most_words_are_surely_texts() -> None:
+    words = {"Item", "alpha.12@example.org", "Total", "Norwegen", "zebra", "usual"}
+    assert sure_words(words, ColumnStyle()) == words
+    assert sure_words({"USD", "n/a", "Q1", "March", "12", "-", "é", "first"}, ColumnStyle()) == set()
