@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.errors import MappingError
+from kgtable.errors import EmptyTableError, MappingError, TableError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.tables.readers.encoding import UNKNOWN_ENCODING_HINT, codec_of
@@ -236,15 +236,19 @@ def _decoded(data: bytes) -> str:
 
 def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[int, list[str]]]:
     # large libraries, and only an edited workbook is read
-    from kgtable.tables.readers.spreadsheet import PasswordNeededError, read_sheets
+    from kgtable.tables.discovery import find_files
+    from kgtable.tables.limits import ReadLimits
+    from kgtable.tables.readers.apart import read_apart
 
     path.stat()
     try:
-        sheets = list(read_sheets(path))
-    except PasswordNeededError as error:
-        raise ValueError("it is protected by a password") from error
-    found = [sheet for sheet in sheets if name is None or sheet.name == name]
-    for line, row in enumerate(found[0].rows if found else (), start=1):
+        grids = read_apart(find_files([path])[0], ReadLimits()).grids
+    except EmptyTableError:
+        return
+    except TableError as error:
+        raise ValueError(error.message) from error
+    found = [grid for grid in grids if name is None or grid.source.sheet == name]
+    for line, row in enumerate(found[0].head if found else (), start=1):
         yield line, list(row)
 
 

@@ -42,6 +42,7 @@ SURE: Final = 0.7
 
 _TOTAL, _WHOLE, _PART = frozenset({"total"}), frozenset({"whole"}), frozenset({"part"})
 _BOUND, _RESULT = frozenset({"bound"}), frozenset({"result", "net"})
+_MODIFIER = frozenset({"modifier"})
 _STATISTIC, _CHANGE, _NOTE = frozenset({"statistic"}), frozenset({"change"}), frozenset({"note"})
 _HEADER_ROLES = frozenset({"Identifier", "Ordinal", "Time", "Text", "Category", "Label"})
 _PUNCTUATION = str.maketrans(dict.fromkeys(":;,.*-–()[]", " "))
@@ -964,6 +965,12 @@ def _said(path: Sequence[str], language: str) -> tuple[MeasureKind | None, bool]
         found = senses(text, KINDS, language)
         if not found:
             continue
+        words = words_of(text)
+        head = next((sense.first for sense in senses(text, _MODIFIER, language) if sense.first), len(words))
+        if head < len(words) and found[0].sense != "Count":  # "Properties paying business rates" are counted
+            found = tuple(sense for sense in found if sense.first < head) or found
+            if found[0].first > head and len(words[head - 1]) > 3 and words[head - 1].endswith("s"):
+                return MeasureKind.COUNT, False
         first, last = found[0], found[-1].sense
         if first.sense == "Count" and first.first == 0 and (len(found) == 1 or first.last > 0):  # "number of employees"
             return (MeasureKind.LEVEL if last == "Level" else MeasureKind.COUNT), True
