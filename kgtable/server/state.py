@@ -9,21 +9,19 @@ import asyncio
 import logging
 import os
 import time
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import accumulate
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 from urllib.parse import unquote_plus
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -84,44 +82,29 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper bounds of the response times, in seconds."""
 
 
-class Metrics(Collector):
+class Metrics:
     """Counters of one server: requests by route and status, response times, bytes, cache hits."""
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, int], int] = {}
-        self._by_bucket = [0] * (len(BUCKETS) + 1)
-        self._seconds = 0.0
-        self._bytes = self._cache_hits = 0
+        self._registry = CollectorRegistry()
+        here: dict[str, Any] = {"registry": self._registry}
+        self._requests = Counter("kgtable_requests", "Requests answered.", ("route", "status"), **here)
+        self._seconds = Histogram("kgtable_request_seconds", "Time to answer.", buckets=BUCKETS, **here)
+        self._bytes = Counter("kgtable_response_bytes", "Bytes of response bodies.", **here)
+        self._cache_hits = Counter("kgtable_cache_hits", "Answers given from the cache.", **here)
+        self.hit_cache = self._cache_hits.inc
 
     def record(self, route: str, status: int, seconds: float, size: int) -> None:
         """Count one finished request."""
-        self._requests[route, status] = self._requests.get((route, status), 0) + 1
-        self._by_bucket[bisect_left(BUCKETS, seconds)] += 1
-        self._seconds += seconds
-        self._bytes += size
-
-    def hit_cache(self) -> None:
-        """Count one answer given from the cache."""
-        self._cache_hits += 1
-
-    def collect(self) -> Iterator[Metric]:
-        """See `prometheus_client.registry.Collector`."""
-        requests = CounterMetricFamily("kgtable_requests", "Requests answered.", labels=("route", "status"))
-        for (route, status), count in self._requests.items():
-            requests.add_metric((route, str(status)), count)
-        yield requests
-        bounds = (*(str(bound) for bound in BUCKETS), "+Inf")
-        buckets = list(zip(bounds, accumulate(self._by_bucket), strict=True))
-        yield HistogramMetricFamily("kgtable_request_seconds", "Time to answer.", buckets, self._seconds)
-        yield CounterMetricFamily("kgtable_response_bytes", "Bytes of response bodies.", self._bytes)
-        yield CounterMetricFamily("kgtable_cache_hits", "Answers given from the cache.", self._cache_hits)
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.observe(seconds)
+        self._bytes.inc(size)
 
     def text(self, readers: Pool, writes: int) -> str:
         """All counters in Prometheus's text format, with the state of `readers` and the number of writes."""
-        registry = CollectorRegistry()
-        registry.register(self)
-        registry.register(_PoolState(readers, writes))
-        return generate_latest(registry).decode("utf-8")
+        pool = CollectorRegistry()
+        pool.register(_PoolState(readers, writes))
+        return (generate_latest(self._registry) + generate_latest(pool)).decode("utf-8")
 
 
 class _PoolState(Collector):

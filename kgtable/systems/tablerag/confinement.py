@@ -18,7 +18,7 @@ _EPERM, _ENOSYS = 1, 38
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER, _PARENT_DEATH_SIGNAL = 38, 22, 2, 1
+_NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER = 38, 22, 2
 
 _MACHINES: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "x86_64": (
@@ -60,12 +60,6 @@ def limit_resources(memory: int, seconds: int, *, files: int | None = None) -> N
     for kind, value in limits:
         resource.setrlimit(kind, (value, value))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-
-def die_with_parent() -> None:
-    """Have the kernel end this process when the thread that started it is gone (Linux)."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def filter_system_calls() -> bool:

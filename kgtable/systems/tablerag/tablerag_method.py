@@ -9,13 +9,11 @@ tokens a cell exceed the context, and RowColRetrieval encodes the first B / 2M r
 from __future__ import annotations
 
 import random
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from threading import Lock
 
 from kgtable.answering.evidence import TableSource
 from kgtable.building.catalogue import Catalogue
@@ -47,13 +45,13 @@ from kgtable.systems.tablerag.retriever import (
     TableShowing,
     ViewRefusedError,
 )
-from kgtable.systems.tablerag.vocabulary import BUDGET, ColumnEntry, ShownTable, cut, json_lines
+from kgtable.systems.tablerag.vocabulary import BUDGET, ColumnEntry, ShownTable, TableVocabulary, cut, json_lines
 
 TOKENS_PER_CELL = 3
 """What the reference implementation takes a cell for when it decides whether a table fits."""
 
-KEPT_ROWS = 40_000
-"""Rows of tables whose vectors are kept in memory."""
+TABLES_KEPT = 16
+"""Tables whose rows and vectors are kept in memory."""
 
 
 class ReadSchemaView:
@@ -100,23 +98,16 @@ class RandomRowsView:
 
     def __init__(self, shelf: DatabaseShelf, rows: int, seed: int) -> None:
         self._shelf, self._rows, self._seed = shelf, rows, seed
-        self._drawn: OrderedDict[str, list[ContentRow]] = OrderedDict()
-        self._lock = Lock()
+        self._draw = lru_cache(TABLES_KEPT)(self._drawn)
 
     def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The rows in the table's order, with all columns."""
         return _rows_shown(found, self._draw(found.vocabulary.table))
 
-    def _draw(self, id: str) -> list[ContentRow]:
-        with self._lock:
-            if id not in self._drawn:
-                body = _body(self._shelf.content(id))
-                drawn = random.Random(f"{self._seed} {id}")  # noqa: S311
-                places = sorted(drawn.sample(range(len(body)), min(self._rows, len(body))))
-                self._drawn[id] = [body[place] for place in places]
-                while len(self._drawn) > 1 and sum(map(len, self._drawn.values())) > KEPT_ROWS:
-                    self._drawn.popitem(last=False)
-            return self._drawn[id]
+    def _drawn(self, id: str) -> list[ContentRow]:
+        body = _body(self._shelf.content(id))
+        drawn = random.Random(f"{self._seed} {id}")  # noqa: S311
+        return [body[place] for place in sorted(drawn.sample(range(len(body)), min(self._rows, len(body))))]
 
 
 class RowColumnView:
@@ -132,37 +123,27 @@ class RowColumnView:
 
     def __init__(self, shelf: DatabaseShelf, rows: int, budget: int) -> None:
         self._shelf, self._rows, self._budget = shelf, rows, budget
-        self._kept: OrderedDict[str, tuple[list[ContentRow], EntrySearch, EntrySearch]] = OrderedDict()
-        self._lock = Lock()
+        self._searches = lru_cache(TABLES_KEPT)(self._made)
 
     def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The nearest rows and columns, both in the table's order."""
-        body, rows, columns = self._searches(found)
+        body, rows, columns = self._searches(found.vocabulary)
         text, vector = asked.question, self._shelf.encode_query(asked.question)
         chosen = sorted(best(rows.scores(text, vector), self._rows, -1.0))
         named = sorted(best(columns.scores(text, vector), self._rows, -1.0))
         return _rows_shown(found, [body[place] for place in chosen], named)
 
-    def _searches(self, found: TableDatabases) -> tuple[list[ContentRow], EntrySearch, EntrySearch]:
-        id = found.vocabulary.table
-        with self._lock:
-            if id in self._kept:
-                return self._kept[id]
-            entries = found.vocabulary.columns
-            most = max(self._budget // (2 * max(len(entries), 1)), 1)
-            body = _body(self._shelf.content(id), most)
-            by_column: dict[int, list[str]] = {entry.column: [] for entry in entries}
-            for row in body:
-                for column, cell in row.cells:
-                    if column in by_column:
-                        by_column[column].append(cell.text)
-            rows = [_row_text(row, entries) for row in body]
-            columns = [f"{entry.text}: {', '.join(by_column[entry.column])}" for entry in entries]
-            made = (body, self._search(rows), self._search(columns))
-            self._kept[id] = made
-            while len(self._kept) > 1 and sum(len(kept[0]) for kept in self._kept.values()) > KEPT_ROWS:
-                self._kept.popitem(last=False)
-            return made
+    def _made(self, vocabulary: TableVocabulary) -> tuple[list[ContentRow], EntrySearch, EntrySearch]:
+        entries = vocabulary.columns
+        body = _body(self._shelf.content(vocabulary.table), max(self._budget // (2 * max(len(entries), 1)), 1))
+        by_column: dict[int, list[str]] = {entry.column: [] for entry in entries}
+        for row in body:
+            for column, cell in row.cells:
+                if column in by_column:
+                    by_column[column].append(cell.text)
+        rows = [_row_text(row, entries) for row in body]
+        columns = [f"{entry.text}: {', '.join(by_column[entry.column])}" for entry in entries]
+        return body, self._search(rows), self._search(columns)
 
     def _search(self, texts: Sequence[str]) -> EntrySearch:
         vectors = self._shelf.encode([cut(text, 2_000) for text in texts])
