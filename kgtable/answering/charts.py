@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from kgtable.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.errors import EvaluationError, MissingExtraError, UsageError
 from kgtable.graph.terms import UNIT
+from kgtable.processes import ChildProcess, ProcessEndedError
 from kgtable.programs.display import BLANK
 from kgtable.storage import output_file
 from kgtable.values.periods import find_period
@@ -132,9 +132,9 @@ _DRAWING = threading.Lock()
 
 
 @cache
-def _drawer(parent: int) -> BoundedProcess:
+def _drawer(parent: int) -> ChildProcess:
     """The process of `parent` that draws; it is kept, since its start takes a second."""
-    drawer = BoundedProcess([sys.executable, "-P", "-c", _DRAWS], os.environ)
+    drawer = ChildProcess([sys.executable, "-P", "-c", _DRAWS], os.environ)
     atexit.register(drawer.release)
     return drawer
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
-from kgtable.bounded_process import BoundedProcess, ProcessEndedError
 from kgtable.errors import KgtableError
 from kgtable.llm.protocol import fence
+from kgtable.processes import ChildProcess, ProcessEndedError
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum
@@ -56,7 +56,7 @@ class PythonActions:
         relations = relations_of(evidence.source)
         self._tables = [PlainTable.of(relations[id], evidence.alias(id)) for id in tables]
         self._seconds = seconds
-        self._process: BoundedProcess | None = None
+        self._process: ChildProcess | None = None
         self._lost = False
         self._read: tuple[tuple[tuple[str, int, int], ...], int, str | None] = ((), 0, None)
 
@@ -92,9 +92,9 @@ class PythonActions:
             self._process.release()
             self._process = None
 
-    def _started(self) -> BoundedProcess:
+    def _started(self) -> ChildProcess:
         if self._process is None:
-            process = BoundedProcess(sandbox_command(), {"PATH": "/usr/bin:/bin"})
+            process = ChildProcess(sandbox_command(), {"PATH": "/usr/bin:/bin"})
             try:
                 reply = process.ask({"tables": [table.to_json() for table in self._tables]}, STARTING_SECONDS)
             except ProcessEndedError as error:

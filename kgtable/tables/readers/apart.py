@@ -11,19 +11,18 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import Any
 
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnavailableTableError, UnreadableTableError
+from kgtable.processes import ChildProcess, ProcessEndedError
 from kgtable.resources import PACKAGE
 from kgtable.tables.discovery import Apart, TableFile
 from kgtable.tables.limits import ReadLimits
@@ -31,7 +30,6 @@ from kgtable.tables.model import Area, Context, Grid, Notice, ReadContent, Row, 
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 
 _HINT = "Get a complete copy, or save it anew as CSV."
-_PIECE = 1 << 20
 _KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTableError, EmptyTableError, NoTableError)}
 
 
@@ -143,18 +141,9 @@ class _ReadingProcess:
 
     def __init__(self) -> None:
         paths = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kgtable.tables.readers.reading_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders: IO[bytes] = self._process.stdin
-        self._results: IO[bytes] = self._process.stdout
-        self._received = bytearray()
+        command = [sys.executable, "-P", "-m", "kgtable.tables.readers.reading_worker"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        self.child = ChildProcess(command, environment, folder=None, silent=True)
         self._file: TableFile | None = None
         self._seconds = self._longest = 0.0
         self._reported = False
@@ -173,65 +162,38 @@ class _ReadingProcess:
             "limits": asdict(limits),
             "seconds": self._seconds,
         }
-        return self._send(json.dumps(order).encode("ascii") + b"\n") and self._line() is not None
-
-    def _send(self, line: bytes) -> bool:
-        try:
-            self._orders.write(line)
-            self._orders.flush()
-        except OSError:
-            return False
-        return True
+        with suppress(ProcessEndedError):
+            return self.child.send(json.dumps(order).encode("ascii") + b"\n") and not self._line()
+        return False
 
     def ask_for_more(self) -> None:
         """Ask for the next rows."""
-        self._send(b"1\n")
+        self.child.send(b"1\n")
 
     def stop(self) -> bool:
         """Ask for no further rows; False where the process has ended."""
-        return self._send(b"0\n")
+        return self.child.send(b"0\n")
 
     def message(self, budget: _Budget) -> Any:
         """The next message; None at the end of a table, of the rows or of all tables.
 
         Raises the `TableError` that the process reports or that its end is.
         """
-        line = self._line(budget)
-        if line is None:
-            raise self._end()
+        try:
+            line = self._line(budget.spend_bytes)
+        except ProcessEndedError as error:
+            raise self._end() from error
         if line.startswith(b"!"):
             self._reported = True  # and waits for its next order
             raise _revived(json.loads(line[1:]), budget.file)
         return json.loads(line.decode("utf-8", "surrogatepass"))
 
-    def _line(self, budget: _Budget | None = None) -> bytes | None:
-        """The next line; None where the process has ended, or was ended since it took too long."""
-        searched = 0
-        while (end := self._received.find(b"\n", searched)) < 0:
-            searched = len(self._received)
-            piece = self._read()
-            if not piece:
-                return None
-            if budget is not None:
-                budget.spend_bytes(len(piece))
-            self._received += piece
-        line = bytes(memoryview(self._received)[:end])
-        del self._received[: end + 1]
-        return line
-
-    def _read(self) -> bytes:
-        descriptor = self._results.fileno()
-        if sys.platform != "win32":
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            if not poll.poll(2_000 * (max(self._longest, 0) + _START_SECONDS)):
-                self._process.kill()
-                return b""
-        return os.read(descriptor, _PIECE)
+    def _line(self, spend: Callable[[int], object] = bool) -> bytes:
+        return self.child.line(spend=spend, silence=2 * (max(self._longest, 0) + _START_SECONDS))
 
     def _end(self) -> UnreadableTableError:
         assert self._file is not None
-        code = self._process.wait()
+        code = self.child.close()
         message, hint = (
             "the file leads its reader astray: it needs too much memory or time, or contradicts itself.",
             _HINT,
@@ -248,16 +210,7 @@ class _ReadingProcess:
             if (done or self._reported) and not _IDLE:
                 _IDLE.append(self)
                 return
-        self.end()
-
-    def end(self) -> int:
-        """End the process; gives how it ended."""
-        with suppress(OSError):
-            self._orders.close()
-        self._process.kill()
-        code = self._process.wait()
-        self._results.close()
-        return code
+        self.child.close()
 
 
 _START_SECONDS = 30.0
@@ -273,10 +226,10 @@ def _started(file: TableFile, limits: ReadLimits, what: str) -> _ReadingProcess:
     if process is not None:
         if process.order(file, limits, what):
             return process
-        process.end()
+        process.child.close()
     process = _ReadingProcess()
     if not process.order(file, limits, what):
-        process.end()
+        process.child.close()
         raise UnavailableTableError(
             "the process that reads it does not start.", path=file.relative, hint="Is there memory left?"
         )
@@ -287,7 +240,7 @@ def _started(file: TableFile, limits: ReadLimits, what: str) -> _ReadingProcess:
 def _end_idle() -> None:
     with _LOCK:
         while _IDLE:
-            _IDLE.pop().end()
+            _IDLE.pop().child.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -96,7 +96,7 @@ def test_rows_of_a_large_file_are_walked_again_and_left_halfway(tmp_path: Path) 
     assert next(one) == next(other) == ("a",)
     del one, other
     assert len(apart._IDLE) == 1
-    assert process._process.poll() is None or process not in apart._IDLE
+    assert process.child.alive or process not in apart._IDLE
 
 
 @pytest.mark.parametrize(
@@ -124,15 +124,15 @@ def test_a_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     file, limits = file_of(tmp_path / "t.parquet", SAMPLES["t.parquet"]), ReadLimits(stream_above=0)
     [grid] = read_apart(file, limits).grids
     [idle] = apart._IDLE
-    idle._process.send_signal(signal.SIGKILL)
-    idle._process.wait()
+    os.kill(idle.child.pid, signal.SIGKILL)
+    idle.child._child.wait()
     assert len(list(grid.rows)) == 4
     rows = iter(grid.rows)
     next(rows)
     assert not apart._IDLE
     del rows
     [idle] = apart._IDLE
-    assert idle._process.pid != os.getpid()
+    assert idle.child.pid != os.getpid()
 
 
 def test_a_process_that_ends_at_work_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_a_process_that_ends_at_work_names_the_file(tmp_path: Path, monkeypatch:
 
     def crash(process: apart._ReadingProcess, file: TableFile, limits: ReadLimits, what: str) -> bool:
         begun = order(process, file, limits, what)
-        process._process.kill()
+        os.kill(process.child.pid, signal.SIGKILL)
         return begun
 
     file = file_of(tmp_path / "t.xlsx", SAMPLES["t.xlsx"])
