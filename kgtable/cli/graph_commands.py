@@ -6,10 +6,11 @@ import difflib
 import json
 import os
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ import click
 from click.core import ParameterSource
 
 import kgtable
-from kgtable import errors
 from kgtable.cli.common import (
     FORMATS,
     Command,
@@ -515,60 +515,40 @@ def text_made_apart(make: Callable[[], str]) -> str:
     """
     if not hasattr(os, "fork"):
         return make()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    received, sending = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(received)
-        _send_text(make, sending)
-    os.close(sending)
+    context = get_context("fork")
+    received, sending = context.Pipe(duplex=False)
+    child = context.Process(target=_send_text, args=(make, sending), daemon=True)
+    child.start()
+    sending.close()
     try:
-        with open(received, "rb") as pipe:
-            sent = pipe.read()
-    except BaseException:
-        os.kill(child, signal.SIGKILL)
-        raise
-    finally:
-        _, status = os.waitpid(child, 0)
-    if os.waitstatus_to_exitcode(status) or not sent:
+        kind, text, hint = received.recv()
+    except EOFError:
         raise QueryError(
             "The query took more memory than there is, or crashed the engine.",
             hint="Ask for less; if it is a simple query, the store may be damaged: build the graph again.",
-        )
-    if sent[:1] == b"=":
-        return sent[1:].decode("utf-8", "surrogatepass")
-    kind, message, hint = json.loads(sent)
-    raise _rebuilt(kind, message, hint)
-
-
-def _rebuilt(kind: str, message: str, hint: str) -> KgtableError:
-    found = getattr(errors, kind, KgtableError)
-    error = found.__new__(found, message)
-    KgtableError.__init__(error, message, hint=hint)
-    return error  # type: ignore[no-any-return]
-
-
-def _send_text(make: Callable[[], str], sending: int) -> None:
-    """Send the text or the error through the pipe, and end the process; it never returns."""
-    code = 1
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        memory = int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-        engine = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(engine, 2)  # what the engine prints when it runs out of memory
-        try:
-            sent = b"=" + make().encode("utf-8", "surrogatepass")
-        except KgtableError as error:
-            sent = json.dumps([type(error).__name__, error.message, error.hint]).encode("utf-8")
-        with open(sending, "wb") as pipe:
-            pipe.write(sent)
-        code = 0
+        ) from None
     finally:
-        os._exit(code)
+        child.kill()
+        child.join()
+    if kind is None:
+        return str(text)
+    error = kind.__new__(kind, text)
+    KgtableError.__init__(error, text, hint=hint)
+    raise error
+
+
+def _send_text(make: Callable[[], str], sending: Connection) -> None:
+    """Send the text, or the kind, message and hint of an error."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory = int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what the engine prints when it runs out of memory
+    try:
+        sending.send((None, make(), ""))
+    except KgtableError as error:
+        sending.send((type(error), error.message, error.hint))
 
 
 @click.command(cls=Command)

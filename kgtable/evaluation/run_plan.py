@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from string import Template
 from types import MappingProxyType
@@ -262,22 +262,9 @@ class RunPlan:
 
     def settings(self) -> dict[str, Any]:
         """The settings as plain JSON values, without the questions."""
-        return {
-            "kgtable": __version__,
-            "benchmark": self.benchmark,
-            "split": self.split,
-            "questions": len(self.questions),
-            "tables": self.tables,
-            "k": self.k,
-            "answers": self.answers,
-            "judge": self.judge,
-            "temperature": self.temperature,
-            "oracle_tables": self.oracle_tables,
-            "scaling": self.scaling,
-            "model": self.model,
-            "assist": self.assist,
-            "systems": [system.to_json() for system in self.systems],
-        }
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        systems = [system.to_json() for system in self.systems]
+        return {"kgtable": __version__, **named, "questions": len(self.questions), "systems": systems}
 
     def settled(self, settings: Settings, *, reachable: bool) -> RunPlan:
         """Fill in model and assist from the settings; `reachable`: whether a model is configured.

@@ -16,11 +16,11 @@ import math
 import re
 import string
 import unicodedata
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from threading import Lock
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from kgtable.evaluation.benchmark import BenchmarkQuestion, CellPlace
@@ -424,8 +424,7 @@ class ShownGold:
 
     def __init__(self, content: Callable[[str], TableContent]) -> None:
         self._content = content
-        self._tables: OrderedDict[str, Mapping[str, frozenset[Value]]] = OrderedDict()
-        self._lock = Lock()
+        self._cells = lru_cache(_KEPT)(self._read)
 
     def columns(self, question: BenchmarkQuestion) -> set[ColumnPlace]:
         """The columns that the gold query reads; none where they are not known.
@@ -463,18 +462,13 @@ class ShownGold:
                 scores |= _scores(kind, gold, shown)
         return scores
 
-    def _cells(self, table: str) -> Mapping[str, frozenset[Value]]:
-        with self._lock:
-            if table not in self._tables:
-                cells: dict[str, set[Value]] = {}
-                for row in self._content(table).rows:
-                    for column, cell in () if row.is_header else row.cells:
-                        text = " ".join(cell.text.split())
-                        cells.setdefault(_plain(text), set()).add((table, column, text))
-                self._tables[table] = {text: frozenset(found) for text, found in cells.items()}
-                if len(self._tables) > _KEPT:
-                    self._tables.popitem(last=False)
-            return self._tables[table]
+    def _read(self, table: str) -> Mapping[str, frozenset[Value]]:
+        cells: dict[str, set[Value]] = {}
+        for row in self._content(table).rows:
+            for column, cell in () if row.is_header else row.cells:
+                text = " ".join(cell.text.split())
+                cells.setdefault(_plain(text), set()).add((table, column, text))
+        return {text: frozenset(found) for text, found in cells.items()}
 
 
 def _columns(given: Any) -> set[ColumnPlace]:

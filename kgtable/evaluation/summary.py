@@ -125,6 +125,7 @@ NAMES: Mapping[str, str] = {
     "several_right": "precision of several readings",
     "judged": "weighted accuracy",
     "agreement": "judge agrees",
+    "rounds": "rounds",
 }
 
 
@@ -223,12 +224,7 @@ def _place(metric: str) -> tuple[int, int, str]:
     return len(_ORDER) + (named.index(metric) if metric in named else len(named)), 0, metric
 
 
-SHOWN = (
-    "recall@1", "recall@5", "recall@10", "recall@30", "precision@5", "all@30", "mrr", "ndcg@10", "no_table",
-    "column_recall", "column_precision", "column_f1", "value_recall", "value_precision", "value_f1", "exact",
-    "contained", "f1", "numeric", "fact", "match", "named", "verified", "verified_right", "sure", "sure_right",
-    "likely", "likely_right", "several", "several_right", "judged", "agreement", "rounds",
-)  # fmt: skip
+SHOWN = {"recall@1", "recall@5", "recall@10", "recall@30", "precision@5", "all@30", *NAMES}
 
 
 @dataclass(frozen=True, slots=True)
