@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import compress, zip_longest
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, RowChunk, count_statements
+from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, RowChunk
 from kgtable.graph.table_content import CellContent, word_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
@@ -32,7 +32,6 @@ from kgtable.graph.terms import (
     integer,
     is_decimal,
     is_plain,
-    scaled_decimal,
     text_literal,
     typed,
 )
@@ -41,13 +40,12 @@ from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.quantities import Quantity, Reading, RowContext
 from kgtable.tables.column_profile import CellKind, CellValue, has_simple_numbers, sure_words, type_cell
 from kgtable.tables.model import Row
-from kgtable.values.numbers import Number, read_shape, read_simple, shapes_of
-from kgtable.values.text import text_cache
+from kgtable.values.numbers import Number, read_simple
+from kgtable.values.plain_numbers import number_texts, read_shape, shapes_of
 from kgtable.values.units import SCALE_LETTERS
 
 _DECIMAL = f"^^<{XSD}decimal>"
 _APPROXIMATE = (f"<{KGT}approximate>", f'"true"^^<{XSD}boolean>')
-_MOST_FORMS = 20_000
 
 
 class Alike(NamedTuple):
@@ -65,43 +63,6 @@ class Alike(NamedTuple):
     is_range: bool = False
     approximate: bool = False
     marks: tuple[str, ...] = ()
-
-
-class FormBook:
-    """The forms of one table, with how often each was used.
-
-    It is emptied when it has too many; the counts stay.
-    """
-
-    def __init__(self) -> None:
-        self._forms: dict[Hashable, Form] = {}
-        self._readings: Counter[tuple[int, Reading]] = Counter()
-        self._statements: tuple[Counter[Term], Counter[Term]] = (Counter(), Counter())
-
-    def form(self, key: Hashable, make: Callable[[], Form]) -> Form:
-        """The form of this key, made where it is new."""
-        return self._forms.get(key) or self._forms.setdefault(key, make())
-
-    def readings(self) -> Counter[tuple[int, Reading]]:
-        """How often each reading was met in each column."""
-        counts = Counter(self._readings)
-        for alike, form in self._forms.items():
-            if isinstance(alike, Alike):
-                counts[alike.column, alike.reading] += form.uses
-        return +counts
-
-    def statements(self) -> tuple[Counter[Term], Counter[Term]]:
-        """How many statements each predicate has, and how many subjects each class."""
-        found = count_statements(self._forms.values())
-        return self._statements[0] + found[0], self._statements[1] + found[1]
-
-    def tidy(self) -> bool:
-        """Empty the book if it has too many forms; tells whether it did. Forms made before are then not counted."""
-        if len(self._forms) < _MOST_FORMS:
-            return False
-        self._readings, self._statements = self.readings(), self.statements()
-        self._forms.clear()
-        return True
 
 
 def described(
@@ -146,8 +107,7 @@ def quantity_form(alike: Alike, predicate: Term, cell: FormSlot) -> Form:
     if alike.approximate:
         below.append(_APPROXIMATE)
     below += ((f"<{KGT}mark>", text_literal(mark)) for mark in alike.marks)
-    about = (reading.unit, SCALE_LETTERS.get(reading.scale), alike.period or None)
-    return Form(((predicate, cell),), cell, tuple(below), about)
+    return Form(((predicate, cell),), cell, tuple(below), alike)
 
 
 _TEXT, _ROW, _COLUMN = f"<{KGT}text>", f"<{KGT}row>", f"<{KGT}column>"
@@ -160,7 +120,6 @@ _NUMBERS, _TEXTS = 0, 1
 _MOST_REMEMBERED = 20_000
 """Texts of a table that are remembered, shared out among its columns, and contexts of its rows."""
 
-_DECORATION = str.maketrans("", "", "$()% -")
 _FEW = 8
 """Fewer cells are looked at one by one."""
 
@@ -190,7 +149,8 @@ class CellShaper:
     def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
         self._annotated = annotated
         self._quantities = annotated.quantities
-        self.forms = FormBook()
+        self._forms: dict[Hashable, Form] = {}
+        self._readings: Counter[tuple[int, Reading]] = Counter()
         self.predicates = tuple(f"<{names.predicate_iri(name)}>" for name in annotated.predicates)
         width = len(self.predicates)
         iri = names.table_iri(annotated.table.id)
@@ -204,11 +164,16 @@ class CellShaper:
         self._counts: list[list[int]] = [[0, 0] for _ in range(width)]
         self._numeric: list[bool | None] = [simple and None for simple in self._simple]
         self._contexts: dict[tuple[object, ...], int] = {}
-        self._chosen: list[dict[tuple[int, str | None], tuple[Form, Alike] | None]] = [{} for _ in range(width)]
+        self._chosen: list[dict[tuple[int, str | None], Form | None]] = [{} for _ in range(width)]
+
+    def form(self, key: Hashable, make: Callable[[], Form]) -> Form:
+        """The form of this key, made where it is new."""
+        return self._forms.get(key) or self._forms.setdefault(key, make())
 
     def add_chunk(self, indexes: Sequence[int], cells: Sequence[Row], labels: Sequence[str]) -> list[ColumnRun]:
         """The runs of the columns in successive rows, given with their grid indexes and labels."""
-        if self.forms.tidy() or len(self._contexts) > _MOST_REMEMBERED:
+        if max(len(self._forms), len(self._contexts)) > _MOST_REMEMBERED:
+            self._forms.clear()
             self._contexts.clear()
             for chosen, seen in zip(self._chosen, self._seen, strict=True):
                 chosen.clear()
@@ -247,6 +212,9 @@ class CellShaper:
         if places:
             self._look_at_each(column, texts, places, rows, groups)
         self._numeric[column] = counts[_NUMBERS] - before[0] >= counts[_TEXTS] - before[1]
+        for form, (found, _) in groups.items():
+            if isinstance(form.about, Alike):
+                self._readings[column, form.about.reading] += len(found)
         return ColumnRun.of(groups, len(texts))
 
     def _sure_texts(
@@ -268,7 +236,7 @@ class CellShaper:
             places, own = list(compress(places, fine)), list(compress(own, fine))
         if own:
             pairs = ((self.predicates[column], FormSlot(1, '"', '"')),)
-            groups[self.forms.form((column, "sure"), lambda: Form(pairs))] = (places, (own,))
+            groups[self.form((column, "sure"), lambda: Form(pairs))] = (places, (own,))
             self._counts[column][_TEXTS] += len(own)
         return rest
 
@@ -295,21 +263,23 @@ class CellShaper:
                     rest.append(place)
                 else:
                     same.setdefault((numbers[place], plain.unit), []).append(place)
-        grouped: dict[Form, tuple[Alike, list[int]]] = {}
+        grouped: dict[Form, list[int]] = {}
         for key, found in same.items():
             chosen = self._chosen[column]
             if key not in chosen:
                 chosen[key] = self._choose(column, rows.indexes[found[0]], rows.contexts[found[0]], key[1])
-            if (choice := chosen[key]) is None:
+            if (form := chosen[key]) is None:
                 rest += found
             else:
-                grouped.setdefault(choice[0], (choice[1], []))[1].extend(found)
+                grouped.setdefault(form, []).extend(found)
         by_place = shapes if len(places) == len(texts) else dict(zip(places, shapes, strict=True))
-        for form, (alike, found) in grouped.items():
+        for form, found in grouped.items():
             found.sort()
-            slots = _number_texts(_chosen_of(texts, found), [by_place[place] for place in found], alike.reading.scale)
-            if max(map(len, slots[0])) > MOST_PLACES:
-                fine = [len(value) <= MOST_PLACES or is_decimal(Decimal(value)) for value in slots[0]]
+            alike = form.about
+            assert isinstance(alike, Alike)
+            slots = number_texts(_chosen_of(texts, found), [by_place[place] for place in found], alike.reading.scale)
+            if not all(slots[0]) or max(map(len, slots[0])) > MOST_PLACES:
+                fine = [value and (len(value) <= MOST_PLACES or is_decimal(Decimal(value))) for value in slots[0]]
                 rest += (place for place, is_fine in zip(found, fine, strict=True) if not is_fine)
                 found, slots = list(compress(found, fine)), [list(compress(slot, fine)) for slot in slots]
             if alike.by_row:
@@ -318,19 +288,18 @@ class CellShaper:
             self._counts[column][_NUMBERS] += len(found)
         return sorted(rest)
 
-    def _choose(self, column: int, index: int, context: RowContext, unit: str | None) -> tuple[Form, Alike] | None:
+    def _choose(self, column: int, index: int, context: RowContext, unit: str | None) -> Form | None:
         """Form of plain numbers of this unit in such a row; None if that takes more."""
         reading = self._quantities.reading(index, column, context, unit)
         if reading is None:
             return None
         period = self._quantities.column_period(column)
         reading = reading._replace(per=reading.per if reading.unit.startswith("CCY_") else None)
-        alike = Alike(column, reading, period, not period and bool(context.period), True)
-        return self._form(alike), alike
+        return self._form(Alike(column, reading, period, not period and bool(context.period), True))
 
     def _form(self, alike: Alike) -> Form:
         column = alike.column
-        return self.forms.form(alike, lambda: quantity_form(alike, self.predicates[column], self._cells[column]))
+        return self.form(alike, lambda: quantity_form(alike, self.predicates[column], self._cells[column]))
 
     def _look_at_each(
         self, column: int, texts: Sequence[str], places: Sequence[int], rows: BodyRows, groups: FormGroups
@@ -377,10 +346,10 @@ class CellShaper:
             range_ = value.datatype.replace("xsd:", XSD, 1)
             lexical = value.lexical if range_.startswith(XSD) else ""
             if value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None:
-                form = self.forms.form((column, "printed"), lambda: self._printed_form(column))
+                form = self.form((column, "printed"), lambda: self._printed_form(column))
                 return self._sort(column, kind, range_), form, (typed(value.lexical, range_), literal, lexical), None
             literal = typed(value.lexical, range_)
-        form = self.forms.form((column, "literal"), lambda: Form(((self.predicates[column], FormSlot(1)),)))
+        form = self.form((column, "literal"), lambda: Form(((self.predicates[column], FormSlot(1)),)))
         return self._sort(column, kind, range_), form, (literal, lexical), None
 
     def _printed_form(self, column: int) -> Form:
@@ -399,7 +368,7 @@ class CellShaper:
         """What the cells added so far say of each column."""
         units: list[Counter[str]] = [Counter() for _ in self.predicates]
         scales: list[Counter[int]] = [Counter() for _ in self.predicates]
-        for (column, reading), count in self.forms.readings().items():
+        for (column, reading), count in self._readings.items():
             units[column][reading.unit] += count
             if reading.scale:
                 scales[column][reading.scale] += count
@@ -415,7 +384,7 @@ class CellShaper:
         return _ordered(+ranges)
 
     def tally(self) -> Tally:
-        """The counts over all columns, with the statements of all forms."""
+        """The counts over all columns, with the readings of the quantities."""
         tally = Tally()
         for counts in self._counts:
             kinds: Counter[CellKind] = Counter()
@@ -424,25 +393,23 @@ class CellShaper:
             tally.kinds.update({kind.value: count for kind, count in kinds.items() if count})
             if kinds[CellKind.TEXT] < sum(kinds[kind] for kind in _TYPED_KINDS):
                 tally.untyped += kinds[CellKind.TEXT]
-        for (_, reading), count in self.forms.readings().items():
+        for (_, reading), count in self._readings.items():
             tally.units[reading.unit, reading.unit_from or "nothing"] += count
             if reading.scale:
                 scale = SCALE_LETTERS.get(reading.scale, f"10^{reading.scale}")
                 tally.scales[scale, reading.scale_from or "nothing"] += count
-        predicates, classes = self.forms.statements()
-        tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
-        tally.classes.update({term[1:-1]: count for term, count in classes.items()})
         return tally
 
 
 def _content(text: str, form: Form, said: Sequence[str]) -> CellContent:
     """The content of a cell by the texts of its form; of a range the lower bound stands first."""
-    if not form.about:
+    if not isinstance(form.about, Alike):
         return CellContent(text, bool(form.below), (said[-1] if len(said) > 1 else "") or None)
-    unit, scale, period = form.about
+    alike, reading = form.about, form.about.reading
     first, *upper = (_exact(value, text).removesuffix(".0") for value in (said[0], *said[5:]))
     by_row = said[4][1:-1] if len(said) > 4 else None
-    return CellContent(text, True, first, unit, scale, said[1], period or by_row or None, *upper)
+    period, scale = alike.period or by_row or None, SCALE_LETTERS.get(reading.scale)
+    return CellContent(text, True, first, reading.unit, scale, said[1], period, *upper)
 
 
 def _exact(value: str, text: str) -> str:
@@ -455,52 +422,6 @@ def _exact(value: str, text: str) -> str:
 
 def _chosen_of(texts: Sequence[str], places: Sequence[int]) -> Sequence[str]:
     return texts if len(places) == len(texts) else [texts[place] for place in places]
-
-
-@text_cache(4096)
-def _way(shape: str, power: int) -> tuple[str, str, str, int | None, str | None]:
-    """How numbers of a shape are written: note, sign, minus of the value, end of its digits, and what follows them.
-
-    Where the value is times ten to `power`, the digits have no point; None follows where they cannot stay in a row.
-    """
-    number = read_shape(shape)
-    assert number is not None
-    note, sign = ("ZERO", "") if number.zero else ("NEGATIVE", "-") if number.negative else ("POSITIVE", "+")
-    end: int | None = -number.zeros or None
-    tail: str | None = "" if number.places else ".0"
-    if power:
-        fits = number.places <= power and number.digits[0] != "0"
-        end, tail = None, "0" * (power - number.places) + ".0" if fits else None
-    return note, sign, sign.replace("+", ""), end, tail
-
-
-def _number_texts(texts: Sequence[str], shapes: Sequence[str], power: int) -> list[Sequence[str]]:
-    """Values (times ten to `power`), notes, signed strings and texts of plain numbers."""
-    kinds = set(shapes)
-    known = list(filter(None, map(read_shape, kinds)))
-    ways = {shape: _way(shape, power) for shape in kinds}
-    printed = digits = texts
-    if any(number.is_decorated for number in known):
-        printed = digits = "\n".join(texts).translate(_DECORATION).split("\n")
-    if any(number.is_grouped for number in known):
-        digits = "\n".join(printed).replace(",", "").split("\n")
-    row = "\n".join(digits).replace(".", "").split("\n") if power else digits
-    of = list(map(ways.__getitem__, shapes))
-    if len(set(ways.values())) == 1 and of[0][3] is None:
-        _, _, minus, _, tail = of[0]
-        values = [f"{minus}{plain}{tail}" for plain in row]
-    else:
-        values = [f"{minus}{plain[:end]}{tail}" for plain, (_, _, minus, end, tail) in zip(row, of, strict=True)]
-    if any(way[4] is None for way in ways.values()):
-        for place, (_, _, minus, _, tail) in enumerate(of):
-            if tail is None:
-                values[place] = scaled_decimal(digits[place], bool(minus), power)
-    signs = {way[1] for way in ways.values()}
-    if len(signs) == 1:
-        sign = signs.pop()
-        return [values, [of[0][0]] * len(texts), [sign + plain for plain in printed], texts]
-    signed = [f"{way[1]}{plain}" for way, plain in zip(of, printed, strict=True)]
-    return [values, [way[0] for way in of], signed, texts]
 
 
 def _ordered(counts: Mapping[_Key, int]) -> dict[_Key, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
-from kgtable.graph.terms import RDF_TYPE, Block, Pair, Term
+from kgtable.graph.terms import Block, Pair, Term
 
 
 class FormSlot(NamedTuple):
@@ -34,23 +34,22 @@ class Form:
     """What cells say that differ in the texts of their slots alone: pairs of their row, and a block below it.
 
     The first form of a row is its head: its `subject` is the row itself. `about` says what those who made a form want
-    to know of it later; `uses` counts how often it was filled.
+    to know of it later.
     """
 
-    __slots__ = ("about", "below", "pairs", "subject", "uses")
+    __slots__ = ("about", "below", "pairs", "subject")
 
     def __init__(
         self,
         pairs: Template = (),
         subject: FormSlot | None = None,
         below: Template = (),
-        about: tuple[str | None, ...] = (),
+        about: object = None,
     ) -> None:
         self.pairs = pairs
         self.subject = subject
         self.below = below
         self.about = about
-        self.uses = 0
 
     @property
     def is_head(self) -> bool:
@@ -74,45 +73,36 @@ NO_CELL = Form()
 class ColumnRun(NamedTuple):
     """The cells of a column in a chunk of rows: the form of most of them, its slots from 1 on, and the odd cells.
 
-    An odd cell has a form and texts of its own; what the slots hold in its row means nothing.
+    An odd cell has a form and texts of its own; what the slots hold in its row means nothing. `sizes` counts the cells
+    of each form.
     """
 
     form: Form
     slots: Sequence[Sequence[str]]
     odd: Mapping[int, tuple[Form, Sequence[str]]]
+    sizes: Mapping[Form, int]
 
     def at(self, row: int) -> tuple[Form, Sequence[str]]:
         """The form of a cell and its texts."""
         return self.odd.get(row) or (self.form, [texts[row] for texts in self.slots])
 
-    def forms(self) -> set[Form]:
-        """The forms of its cells."""
-        return {self.form, *(form for form, _ in self.odd.values())}
-
     @classmethod
     def of(cls, groups: Mapping[Form, tuple[Sequence[int], Sequence[Sequence[str]]]], rows: int) -> ColumnRun:
         """The run of cells that are grouped by form: the rows of each group, and its slots. All others are blank."""
-        if not groups:
-            return cls(NO_CELL, (), {})
-        form = max(groups, key=lambda each: len(groups[each][0]))
-        for each, (places, _) in groups.items():
-            each.uses += len(places)
-        places, slots = groups[form]
+        form = max(groups, key=lambda each: len(groups[each][0]), default=NO_CELL)
+        places, slots = groups.get(form, ((), ()))
+        sizes = {each: len(found) for each, (found, _) in groups.items()}
         if len(places) == rows:
-            return cls(form, slots, {})
-        odd: dict[int, tuple[Form, Sequence[str]]] = {}
+            return cls(form, slots, {}, sizes)
+        odd: dict[int, tuple[Form, Sequence[str]]] = dict.fromkeys(set(range(rows)).difference(places), (NO_CELL, ()))
         whole = [[""] * rows for _ in slots]
         for filled, texts in zip(whole, slots, strict=True):
             for place, text in zip(places, texts, strict=True):
                 filled[place] = text
-        if sum(len(found) for found, _ in groups.values()) < rows:
-            odd = dict.fromkeys(range(rows), (NO_CELL, ()))
-            for place in places:
-                del odd[place]
         for each, (found, texts_of) in groups.items():
             if each is not form:
-                odd.update(zip(found, zip([each] * len(found), zip(*texts_of, strict=True), strict=True), strict=True))
-        return cls(form, whole, odd)
+                odd.update(zip(found, zip(repeat(each), zip(*texts_of, strict=True)), strict=True))
+        return cls(form, whole, odd, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +134,3 @@ class RowChunk:
 
 Parts: TypeAlias = Iterable[Block | RowChunk]
 """Statements in the order they are written: blocks, and chunks of rows."""
-
-
-def count_statements(forms: Iterable[Form]) -> tuple[Counter[Term], Counter[Term]]:
-    """How many statements each predicate has, and how many subjects each class."""
-    predicates: Counter[Term] = Counter()
-    classes: Counter[Term] = Counter()
-    for form in forms:
-        for predicate, value in (*form.pairs, *form.below):
-            predicates[predicate] += form.uses
-            if predicate is RDF_TYPE and isinstance(value, str):
-                classes[value] += form.uses
-    return +predicates, +classes

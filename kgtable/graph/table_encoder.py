@@ -359,7 +359,7 @@ class TableShape:
             found.setdefault(key, []).append(place)
         slots = (literals, subjects, ["" if parent is None else str(parent) for parent in parents])
         groups = {
-            self.cells.forms.form(key, partial(self._head_form, *key)): (
+            self.cells.form(key, partial(self._head_form, *key)): (
                 places,
                 slots if len(places) == len(cells) else [[slot[place] for place in places] for slot in slots],
             )

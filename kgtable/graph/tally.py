@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgtable.graph.row_forms import Parts, RowChunk
+from kgtable.graph.row_forms import Parts, RowChunk, Template
 from kgtable.graph.terms import RDF_TYPE, Block, Term
 
 
@@ -66,19 +66,27 @@ class Tally:
 
 
 def counted(parts: Parts, tally: Tally) -> Iterator[Block | RowChunk]:
-    """Pass the parts through, counting the predicates and classes of blocks; the forms of rows count themselves."""
+    """Pass the parts through, counting their predicates and classes: those of rows by form."""
     predicates: Counter[Term] = Counter()
     classes: Counter[Term] = Counter()
     for part in parts:
-        if not isinstance(part, RowChunk):
-            predicates.update([predicate for predicate, _ in part[1]])
-            for predicate, value in part[1]:
-                if predicate is not RDF_TYPE:
-                    break
-                classes[value] += 1
+        templates: Iterable[tuple[Template, int]] = (
+            ((tuple(part[1]), 1),) if isinstance(part, tuple) else _of_chunk(part)
+        )
+        for template, count in templates:
+            for predicate, value in template:
+                predicates[predicate] += count
+                if predicate is RDF_TYPE and isinstance(value, str):
+                    classes[value] += count
         yield part
     tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
     tally.classes.update({term[1:-1]: count for term, count in classes.items()})
+
+
+def _of_chunk(chunk: RowChunk) -> Iterator[tuple[Template, int]]:
+    for run in chunk.runs:
+        for form, count in run.sizes.items():
+            yield form.pairs + form.below, count
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:

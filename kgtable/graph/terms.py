@@ -221,32 +221,6 @@ def _double_text(number: float) -> str:
     return f"{Decimal(repr(number)):f}".removesuffix(".0")
 
 
-def scaled_decimal(digits: str, negative: bool, power: int) -> str:
-    """The canonical text of an unsigned plain number, times ten to `power`, with a sign if `negative`.
-
-    >>> scaled_decimal("1.25", True, 3), scaled_decimal("574", False, 0), scaled_decimal("5", False, -2)
-    ('-1250.0', '574.0', '0.05')
-    """
-    if power:
-        whole, _, fraction = digits.partition(".")
-        if power > 0:
-            fraction = fraction.ljust(power, "0")
-            digits = f"{whole}{fraction[:power]}".lstrip("0") or "0"
-            fraction = fraction[power:]
-        else:
-            whole = whole.rjust(1 - power, "0")
-            digits, fraction = whole[:power].lstrip("0") or "0", whole[power:] + fraction
-        if fraction:
-            digits = f"{digits}.{fraction}"
-    if "." in digits:
-        digits = digits.rstrip("0")
-        if digits[-1] == ".":
-            digits += "0"
-    else:
-        digits += ".0"
-    return f"-{digits}" if negative else digits
-
-
 @dataclass(frozen=True)
 class Namespaces:
     """The dataset's own namespaces below one base IRI: predicates in `ex`, data in `data`.

@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain
 from pathlib import PurePath
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
@@ -52,7 +53,7 @@ _SAMPLE = 12345678901230
 """Stands with the number of a slot for its text while a form is written. No end of it is also its beginning."""
 
 _FEW = 5
-"""Fewer rows, or cells of a form, are written as blocks: to take a form apart costs as much as some cells."""
+"""Fewer rows are written as blocks: to take a form apart costs as much as some cells."""
 
 _PIECE, _JOINED = 100_000, 3_000
 _MOST_REMEMBERED = 20_000
@@ -66,14 +67,29 @@ class _Pattern(NamedTuple):
     slots: tuple[tuple[int, int, bool], ...] = ()
 
 
-class _FormWriter:
-    """Writes blocks one by one, and rows by their forms: what they share is written once, and slots are filled."""
+class RdfWriter:
+    """Text pieces of a document: its start, its graphs with `between` between them, its end.
+
+    Blocks are written one by one, rows by their forms: what rows share is written once, then slots are filled.
+    """
 
     between = ""
     closing = ""
 
     def __init__(self) -> None:
         self._patterns: dict[Form, tuple[_Pattern, _Pattern]] = {}
+
+    def start(self) -> str:
+        """What stands before the first graph."""
+        return ""
+
+    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
+        """One graph, or a share of it, piece by piece; `name` None is the default graph."""
+        raise NotImplementedError
+
+    def end(self) -> str:
+        """What stands after the last graph."""
+        return ""
 
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
         """A block to which pairs may be added."""
@@ -151,13 +167,6 @@ class _FormWriter:
         """A cell by itself: its pairs of the row, or the block below."""
         if not (form.below if part else form.pairs):
             return ""
-        if form.uses < _FEW and form not in self._patterns:
-            pairs, block = form.statements(texts)
-            if part:
-                return self.block(*block) if block else ""
-            if form.is_head:
-                return self.opened(row.term(texts), pairs)
-            return "".join(self.added(row.term(texts), *pair) for pair in pairs)
         pattern = self._pattern(form, row)[part]
         pieces = list(pattern.pieces)
         for place, number, is_term in pattern.slots:
@@ -166,13 +175,14 @@ class _FormWriter:
 
     def _pattern(self, form: Form, row: FormSlot) -> tuple[_Pattern, _Pattern]:
         """How the pairs of a form are written, and the block below."""
+        if len(self._patterns) > _MOST_REMEMBERED:
+            self._patterns.clear()
         return self._patterns.get(form) or self._patterns.setdefault(form, self._made_pattern(form, row))
 
     def _made_pattern(self, form: Form, row: FormSlot) -> tuple[_Pattern, _Pattern]:
         values = [row, *(value for _, value in (*form.pairs, *form.below))]
         slots = {value.number: value for value in values if isinstance(value, FormSlot)}
-        fixed = " ".join([value.before + value.after if isinstance(value, FormSlot) else value for value in values])
-        fixed = " ".join([fixed, *(predicate for predicate, _ in (*form.pairs, *form.below))])
+        fixed = repr((row, form.pairs, form.below))
         sample = _SAMPLE
         while str(sample) in fixed:
             sample += 10
@@ -194,7 +204,7 @@ def _split(written: str, shown: Mapping[str, tuple[int, bool]]) -> _Pattern:
     return _Pattern(tuple("" if place % 2 else part for place, part in enumerate(parts)), slots)
 
 
-class JsonLdWriter(_FormWriter):
+class JsonLdWriter(RdfWriter):
     """Writes one document: the context, then nodes of the default graph and named graphs.
 
     A node with an IRI like ``data:text/plain,a`` is written in full, without the context that has ``data`` as a
@@ -265,17 +275,15 @@ class JsonLdWriter(_FormWriter):
             return self._between + _dumps({"@context": None, **_node(subject, pairs, str)})
 
     def is_separable(self, chunk: RowChunk) -> bool:
-        """Whether no key of a row comes twice, and every IRI can be shortened."""
-        pairs = [pair for run in chunk.runs for form in run.forms() for pair in (*form.pairs, *form.below)]
+        """Whether no key of a row comes twice."""
+        return chunk.is_distinct and sum(any(len(form.pairs) > 1 for form in run.sizes) for run in chunk.runs[1:]) < 2
+
+    def _texts(self, part: Block | RowChunk) -> Iterator[str]:
         try:
-            for predicate, value in pairs:
-                self._compact(predicate[1:-1])
-                if isinstance(value, str):
-                    _value(value, self._compact)
+            yield from super()._texts(part)
         except _AmbiguousIriError:
-            return False
-        printed = sum(any(len(form.pairs) > 1 for form in run.forms()) for run in chunk.runs[1:])
-        return chunk.is_distinct and printed < 2
+            assert isinstance(part, RowChunk)
+            yield from (self.block(*block) for blocks in part.rows() for block in blocks)
 
     def _compacted(self, iri: str) -> str:
         for namespace, prefix in self._namespaces:
@@ -351,7 +359,7 @@ _BARE = {
 }
 
 
-class TurtleWriter(_FormWriter):
+class TurtleWriter(RdfWriter):
     """Writes graphs as Turtle (all in one graph) or TriG (each in its own).
 
     The graph of a table or document is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
@@ -365,15 +373,11 @@ class TurtleWriter(_FormWriter):
         self._with_graphs = with_graphs
         self._own = re.compile(f"<{re.escape(names.data)}(?:table|document)/[^/#?.][^/#?]*>")
         self._base = ""
-        self._remembered: dict[Term, str] = {}
+        self._remembered = lru_cache(_MOST_REMEMBERED)(self._abbreviate)
 
     def start(self) -> str:
         """The prefixes."""
         return "".join(f"@prefix {prefix}: <{iri}> .\n" for iri, prefix in self._prefixes.items())
-
-    def end(self) -> str:
-        """Nothing."""
-        return ""
 
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
         """Pieces of some blocks."""
@@ -415,16 +419,10 @@ class TurtleWriter(_FormWriter):
         if term[0] == "<":
             if self._base and term.startswith(self._base, 1) and _PLACE.fullmatch(term, 1 + len(self._base)):
                 return f"<{term[1 + len(self._base) :]}"
-            return self._remembered.get(term) or self._remember(term, self._abbreviate(term))
+            return self._remembered(term)
         if term[-1] == '"':
             return term
         return self._short_literal(term)
-
-    def _remember(self, term: Term, short: str) -> str:
-        if len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[term] = short
-        return short
 
     def _abbreviate(self, term: Term) -> str:
         parts = _IRI_PARTS.fullmatch(term)
@@ -495,39 +493,13 @@ _SUFFIXES = {
 }
 
 
-class RdfWriter(Protocol):
-    """Text pieces of a document: its start, its graphs with `between` between them, its end."""
-
-    between: str
-
-    def start(self) -> str:
-        """What stands before the first graph."""
-        ...
-
-    def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
-        """One graph, or a share of it, piece by piece; `name` None is the default graph."""
-        ...
-
-    def end(self) -> str:
-        """What stands after the last graph."""
-        ...
-
-
-class LineWriter(_FormWriter):
+class LineWriter(RdfWriter):
     """N-Triples and N-Quads: one line a statement, nothing abbreviated."""
 
     def __init__(self, *, with_graphs: bool) -> None:
         super().__init__()
         self._with_graphs = with_graphs
         self._tail = ""
-
-    def start(self) -> str:
-        """Nothing: lines have no preamble."""
-        return ""
-
-    def end(self) -> str:
-        """Nothing."""
-        return ""
 
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
         """Pieces of some blocks."""

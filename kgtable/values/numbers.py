@@ -9,7 +9,6 @@ taken is linear in the length of the text, and longer texts than `LONGEST` are n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -222,7 +221,6 @@ DEFAULT_STYLE = NumberStyle()
 _SIMPLE = re.compile(
     r"(\$ ?)?(?:(-)|(\( ?))?((?:0|[1-9][0-9]{0,17}|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]+)?)( ?\))?( ?%)?"
 )
-_SHAPES = str.maketrans("12345678", "99999999")
 _LETTERS = re.compile(r"[A-Za-zł]+\.?(?:[A-Za-z]\.)*")
 FIRST_LETTERS = re.compile(r"[A-Za-z]+")
 """The letters, of those of ASCII, that a text begins with."""
@@ -349,51 +347,6 @@ def parse_simple(text: str) -> Number | None:
         return None
     value = Decimal(simple.digits)
     return Number(value.copy_negate() if simple.negative else value, None, simple.unit, 0, False, (), simple.signed)
-
-
-class NumberShape(NamedTuple):
-    """What simple numbers have in common that differ in nothing but which of the digits 1 to 9 they print.
-
-    `digits` are those of the shape, with a point; `places` those behind it, `zeros` those at the end that say nothing.
-    `is_grouped`: commas part the digits. `is_decorated`: there is more than digits, commas and a point.
-    """
-
-    negative: bool
-    zero: bool
-    unit: str | None
-    digits: str
-    places: int
-    zeros: int
-    is_grouped: bool
-    is_decorated: bool
-
-
-def shapes_of(texts: Sequence[str]) -> list[str]:
-    """The shape of each text, which has 9 in the place of each digit from 1 to 9.
-
-    >>> shapes_of(["$ 1,204.50", "-17"])
-    ['$ 9,909.90', '-99']
-    """
-    joined = "\n".join(texts)
-    shapes = joined.translate(_SHAPES).split("\n") if joined.isascii() else []
-    return shapes if len(shapes) == len(texts) else [text.translate(_SHAPES) for text in texts]
-
-
-@text_cache(4096)
-def read_shape(shape: str) -> NumberShape | None:
-    """The shape of simple numbers; None where the texts of a shape are not simple numbers.
-
-    >>> read_shape("-9.90").zeros, read_shape("09")
-    (1, None)
-    """
-    simple = read_simple(shape)
-    if simple is None:
-        return None
-    digits = simple.digits
-    places = len(digits.partition(".")[2])
-    zeros = min(len(digits) - len(digits.rstrip("0")), places - 1) if places else 0
-    zero, is_grouped = not digits.strip("0."), digits != simple.printed
-    return NumberShape(simple.negative, zero, simple.unit, digits, places, zeros, is_grouped, simple.printed != shape)
 
 
 @text_cache(4096)

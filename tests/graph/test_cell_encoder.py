@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from kgtable.building.assembly import convert_tables
 from kgtable.building.convert import ConversionOptions
-from kgtable.graph.cell_encoder import CellShaper, _number_texts, described, quantity_form
-from kgtable.graph.row_forms import FormSlot
+from kgtable.graph.cell_encoder import CellShaper, described, quantity_form
+from kgtable.graph.row_forms import FormSlot, RowChunk
+from kgtable.graph.tally import counted
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, Pair, decimal_term, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.quantities import Quantity
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
 from kgtable.values.decimals import scaled
-from kgtable.values.numbers import Number, parse_number, parse_simple, read_simple, shapes_of
+from kgtable.values.numbers import Number, parse_number, parse_simple, read_simple
+from kgtable.values.plain_numbers import number_texts, shapes_of
 from tests.graph.support import NAMES, grid
 
 MIXED = grid(
@@ -66,7 +68,13 @@ def test_every_cell_with_text_becomes_one_statement_of_its_row() -> None:
 
 def test_the_counts_are_those_of_the_statements() -> None:
     shaper, blocks, pairs = shaped(MIXED)
-    tally = shaper.tally()
+    indexes, cells = zip(*make_table(MIXED).body(), strict=True)
+    tally = CellShaper(annotate(make_table(MIXED)), NAMES).tally()
+    assert tally.cells == 0
+    runs = shaper.add_chunk(indexes, cells, [row[0] for row in cells])
+    list(counted([RowChunk(list(map(str, indexes)), runs, True)], tally))
+    shaper, *_ = shaped(MIXED)
+    tally.add(shaper.tally())
     quantities = [block for block in blocks if dict(block[1]).get(f"<{QUDT}hasUnit>")]
     others = [block for block in blocks if block not in quantities]
     assert tally.predicates == statements(quantities) + statements(others) + Counter(p[1:-1] for p, _ in pairs)
@@ -146,7 +154,6 @@ def test_what_is_remembered_of_a_column_changes_nothing(tmp_path: Path, monkeypa
 
     whole = text()
     monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_REMEMBERED", 20)
-    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 3)
     monkeypatch.setattr("kgtable.graph.table_encoder.CHUNK_ROWS", 7)
     assert text() == whole
 
@@ -161,9 +168,14 @@ def test_plain_numbers_are_written_exactly(texts: list[str], power: int) -> None
     texts = [text for text in texts if read_simple(text) is not None]
     if not texts:
         return
-    values, notes, signed, same = _number_texts(texts, shapes_of(texts), power)
+    values, notes, signed, same = number_texts(texts, shapes_of(texts), power)
     numbers = [number for number in map(parse_simple, texts) if number is not None]
-    assert list(values) == [decimal_text(f"{scaled(number.value, power):f}") for number in numbers]
+    exact = [decimal_text(f"{scaled(number.value, power):f}") for number in numbers]
+    assert [value or other for value, other in zip(values, exact, strict=True)] == exact
+    assert all(values) or power
+    assert all(
+        value or len(text.partition(".")[2].rstrip(")% ")) > power for value, text in zip(values, texts, strict=True)
+    )
     assert list(signed) == [number.signed for number in numbers]
     assert same == texts
     signs = {"POSITIVE": 1, "NEGATIVE": -1, "ZERO": 0}

@@ -15,7 +15,8 @@ from kgtable.tables.column_profile import (
     type_cell,
 )
 from kgtable.values.dates import Order
-from kgtable.values.numbers import MISSING_MARKERS, NumberStyle, parse_number, read_shape, shapes_of
+from kgtable.values.numbers import MISSING_MARKERS, NumberStyle, parse_number
+from kgtable.values.plain_numbers import read_shape, shapes_of
 from kgtable.values.units import currency_names
 from tests.tables.column_samples import kinds, table, typed_column
 
@@ -211,7 +212,7 @@ flags = st.fixed_dictionaries(
              "bare_seconds", "is_of_words", "has_days_of_year"],
             st.booleans(),
         ),
-        "code_length": st.integers(0, 3),
+        "code_lengths": st.sampled_from([frozenset(), frozenset({2})]),
         "missing_codes": st.sampled_from([frozenset(), frozenset({"nd", "-99"})]),
         "zeros": st.sampled_from([frozenset(), frozenset({"nil", "-"})]),
         "numbers": st.builds(NumberStyle, *[st.booleans()] * 7, whole_ringgit=st.booleans()),
