@@ -7,7 +7,6 @@ of the chat API, which its failures tell.
 from __future__ import annotations
 
 import contextlib
-import email.utils
 import hashlib
 import json
 import re
@@ -494,8 +493,10 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
             continue
         if 0 <= seconds < float("inf"):
             return seconds
+    from email.utils import parsedate_to_datetime  # most runs get no such header, and `email` is slow to import
+
     try:
-        when = email.utils.parsedate_to_datetime(found.get("retry-after", ""))
+        when = parsedate_to_datetime(found.get("retry-after", ""))
     except ValueError:
         return None
     return max(0.0, when.timestamp() - (time.time() if now is None else now))
