@@ -101,7 +101,7 @@ class RdfWriter:
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
         """Terms as they are written in the place of an object."""
-        raise NotImplementedError
+        return terms
 
     def block(self, subject: Term, pairs: Iterable[Pair]) -> str:
         """A whole block."""
@@ -513,10 +513,6 @@ class LineWriter(RdfWriter):
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
         """Another line."""
         return f"{subject} {predicate} {value}{self._tail}"
-
-    def terms(self, terms: Sequence[Term]) -> Sequence[str]:
-        """The terms as they are."""
-        return terms
 
     def is_separable(self, chunk: RowChunk) -> bool:
         """Every pair has a line of its own."""
