@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory
-from kgtable.config import load_settings
+from kgtable.config import MOST_LISTED, load_settings
 from kgtable.errors import (
     ArgumentError,
     ConfigError,
@@ -21,7 +21,6 @@ from kgtable.errors import (
 )
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.knowledge_graph import MOST_LISTED, KnowledgeGraph, PathLike
 from kgtable.storage import output_file
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from kgtable.building.convert import JobRunner
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
+    from kgtable.knowledge_graph import KnowledgeGraph, PathLike
     from kgtable.llm.protocol import LLM
     from kgtable.ontology.mapping import UserMapping
     from kgtable.ontology.proposals import AnnotationReport
@@ -61,7 +61,7 @@ def connect(
     from kgtable.building.engines import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
-    graph = KnowledgeGraph(directory)
+    graph = open(directory)
     if index is not None:
         from kgtable.index.graph_index import index_endpoint
 
@@ -123,6 +123,8 @@ def build(
             built = replace(again, changes=built.changes, messages=built.messages + again.messages)
         messages = tuple(dict.fromkeys((*built.messages, *report.messages)))
         built = replace(built, annotation=report, messages=messages)
+    from kgtable.knowledge_graph import KnowledgeGraph
+
     return KnowledgeGraph(directory, built)
 
 
@@ -186,6 +188,7 @@ def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, col
     Raises `MappingError` for a decision that makes no sense, `GraphNotFoundError`, `GraphLockedError`, `TableError`,
     `UsageError` where the table's file is gone, `StorageError`.
     """
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.ontology.mapping import UserMapping
 
     with KnowledgeGraph(directory) as graph:
@@ -230,7 +233,7 @@ def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 
     from kgtable.systems.trag.hyperedge_graph import write_hypergraph
 
     write_hypergraph(directory, clusters=clusters, typical=typical)
-    return KnowledgeGraph(directory)
+    return open(directory)
 
 
 def convert(
@@ -369,4 +372,6 @@ def open(directory: PathLike) -> KnowledgeGraph:
 
     Raises `GraphNotFoundError` where there is none, `GraphVersionError` for a foreign directory.
     """
+    from kgtable.knowledge_graph import KnowledgeGraph
+
     return KnowledgeGraph(directory)

@@ -24,6 +24,8 @@ from kgtable.errors import ConfigError, UsageError
 CONFIG_FILE = "kgtable.toml"
 DEFAULT_K = 300
 """Triples retrieved where no number is given: by `retrieve` and `ask`, in Python, shell and HTTP API."""
+MOST_LISTED = 1_000
+"""Violations that a validation lists where no number is given; it counts them all."""
 OPENAI_URL = "https://api.openai.com/v1"
 NO_MODEL = "none"
 _SHORTEST_SECRET = 8

@@ -21,7 +21,7 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.export import Tables, all_graphs, column_list, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
-from kgtable.config import DEFAULT_K, AskOptions, check_text, load_settings
+from kgtable.config import DEFAULT_K, MOST_LISTED, AskOptions, check_text, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError, VocabularyIndexError
 from kgtable.graph.remote.dialects import StoreEndpoint
@@ -80,9 +80,6 @@ def _columns_beside(store: TripleStore, index: Callable[[], GraphIndex]) -> Call
 
     return lambda table: columns()(table)
 
-
-MOST_LISTED = 1_000
-"""Violations that a validation lists."""
 
 _OPEN_GRAPHS: weakref.WeakSet[KnowledgeGraph] = weakref.WeakSet()
 

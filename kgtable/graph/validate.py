@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 import rdflib
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, Store
 
+from kgtable.config import MOST_LISTED
 from kgtable.errors import GraphError, place_text
 from kgtable.graph.shacl import (
     RDF_TYPE,
@@ -197,9 +198,6 @@ def _load(store: Store, path: Path) -> None:
     except OSError as error:
         raise GraphError(f"{path} cannot be read: {error.strerror or error}.") from error
 
-
-MOST_LISTED: Final = 1000
-"""Violations that a report lists; it counts them all."""
 
 _MOST_REMEMBERED: Final = 100_000
 _TYPE = NamedNode(RDF_TYPE)

@@ -391,8 +391,8 @@ def test_a_measure_that_a_header_names_is_not_satisfied_by_the_title() -> None:
 @pytest.mark.parametrize(
     ("question", "text", "objection", "table"),
     [
-        ("What is the sum of the order totals?", "440", "the same on all rows of one Order", LINES := relation(
-            "lines", ("Order", "Order total", "Item"), ("O1", "100", "pen"), ("O1", "100", "ink"), ("O1", "100", "pad"),
+        ("What is the sum of the amounts?", "440", "the same on all rows of one Order", LINES := relation(
+            "lines", ("Order", "Amount", "Item"), ("O1", "100", "pen"), ("O1", "100", "ink"), ("O1", "100", "pad"),
             ("O2", "60", "pen"), ("O3", "40", "pad"), ("O3", "40", "ink"))),
         ("What is the total median rent?", "520", "not added up", relation(
             "suburbs", ("Suburb", "Median rent"), ("Ash", "400"), ("Birch", "520"), ("Cedar", "610"))),
