@@ -1,9 +1,9 @@
-"""Measure the speed and memory of conversion and loading, compared with morph-kgc on the same file.
+"""Measure the speed and memory of conversion and loading, compared with morph-kgc and maplib on the same file.
 
-    python scripts/bench_convert.py --morph-kgc-python PYTHON
+    python scripts/bench_convert.py --morph-kgc-python PYTHON --maplib-python PYTHON
 
 Each measurement runs in its own process; the programs alternate, and the median of the repetitions is shown.
-morph-kgc gets a mapping written for the file, kgtable needs none.
+morph-kgc gets a mapping written for the file; maplib maps each column to a predicate, and kgtable needs neither.
 """
 
 from __future__ import annotations
@@ -48,6 +48,17 @@ store = ox.Store(sys.argv[1])
 store.bulk_load(path=sys.argv[2], format=ox.RdfFormat.N_QUADS, lenient=True)
 store.flush()
 print(time.perf_counter() - start)
+"""
+MAPLIB = """
+import sys
+import polars
+from maplib import Model
+table = polars.read_csv(sys.argv[1])
+subject = "http://example.org/data/row/" + polars.col(table.columns[0]).str.replace_all(" ", "%20")
+table = table.with_columns(subject.alias("id")).rename({name: f"p{at}" for at, name in enumerate(table.columns)})
+model = Model()
+model.map_default(table, "id")
+model.write(sys.argv[2], format="ntriples")
 """
 
 
@@ -120,8 +131,8 @@ def write_mapping(folder: Path, table: Path) -> Path:
     return config
 
 
-def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) -> None:
-    """Measure cells per second with one and two processes, and with morph-kgc."""
+def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None, maplib: str | None) -> None:
+    """Measure cells per second with one and two processes, and with other programs."""
     table = folder / "table.csv"
     write_table(table, rows)
     cells = rows * len(HEADER)
@@ -133,6 +144,8 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
     }
     if morph:
         commands["morph-kgc, 1 process"] = [morph, "-m", "morph_kgc", write_mapping(folder, table)]
+    if maplib:
+        commands["maplib"] = [maplib, "-c", MAPLIB, table, folder / "maplib.nt"]
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(repeat):
         for name, command in commands.items():
@@ -145,14 +158,13 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
         )
     one = walls["kgtable, 1 process"]
     print(f"  two processes / one: {one / walls['kgtable, 2 processes']:.2f}")
-    if morph:
-        ours, theirs = (runs[name] for name in ("kgtable, 1 process", "morph-kgc, 1 process"))
-        print(f"  kgtable / morph-kgc, wall: {walls['morph-kgc, 1 process'] / one:.2f}")
-        ratio = median(one.cpu for one in theirs) / median(one.cpu for one in ours)
-        print(f"  kgtable / morph-kgc, CPU: {ratio:.2f}")
-        for name in ("out.nt", "morph.nt"):
-            with (folder / name).open("rb") as file:
-                print(f"  {name}: {sum(1 for _ in file):,} triples")
+    ours = median(one.cpu for one in runs["kgtable, 1 process"])
+    for name in list(runs)[2:]:
+        theirs = median(one.cpu for one in runs[name])
+        print(f"  kgtable / {name}: {walls[name] / one:.2f} of wall time, {theirs / ours:.2f} of CPU")
+    for path in sorted(folder.glob("*.nt")):
+        with path.open("rb") as file:
+            print(f"  {path.name}: {sum(1 for _ in file):,} triples")
 
 
 def bench_memory(folder: Path, rows: int) -> None:
@@ -188,6 +200,7 @@ def main() -> None:
     """Run the selected benchmarks."""
     parser = argparse.ArgumentParser(description="Measure the speed and memory of conversion and loading.")
     parser.add_argument("--morph-kgc-python", help="Python of an environment with morph-kgc 2.10")
+    parser.add_argument("--maplib-python", help="Python of an environment with maplib 0.20")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", choices=("conversion", "memory", "loading"))
@@ -195,7 +208,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if arguments.only in (None, "conversion"):
-            bench_conversion(folder, arguments.rows, arguments.repeat, arguments.morph_kgc_python)
+            bench_conversion(
+                folder, arguments.rows, arguments.repeat, arguments.morph_kgc_python, arguments.maplib_python
+            )
         if arguments.only in (None, "memory"):
             bench_memory(folder, arguments.rows)
             bench_memory(folder, 10 * arguments.rows)
