@@ -24,6 +24,7 @@ from kgtable.errors import (
     LLMUnreachableError,
     UsageError,
 )
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
 from tests.answering.word_retrieval import retrieve
 from tests.llm.scripted_server import Act, Fail, Raw, Say, ScriptedServer
@@ -47,7 +48,7 @@ Ask = Callable[..., Answer]
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
+def kg(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     folder = tmp_path_factory.mktemp("tables")
     (folder / "ports.csv").write_text(PORTS)
     return api.build(folder, tmp_path_factory.mktemp("kg"), embedding="none")
@@ -58,14 +59,14 @@ def words_without_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(api.KnowledgeGraph, "retrieve", retrieve)
+    monkeypatch.setattr(KnowledgeGraph, "retrieve", retrieve)
 
 
-def blocking(kg: api.KnowledgeGraph, question: str, **options: Any) -> Answer:
+def blocking(kg: KnowledgeGraph, question: str, **options: Any) -> Answer:
     return kg.ask(question, **{"retries": 0, "timeout": 5.0} | options)
 
 
-def in_a_loop(kg: api.KnowledgeGraph, question: str, **options: Any) -> Answer:
+def in_a_loop(kg: KnowledgeGraph, question: str, **options: Any) -> Answer:
     return asyncio.run(kg.ask_async(question, **{"retries": 0, "timeout": 5.0} | options))
 
 
@@ -75,7 +76,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     return found
 
 
-def test_without_a_model_rules_answer_and_say_so(kg: api.KnowledgeGraph, ask: Ask) -> None:
+def test_without_a_model_rules_answer_and_say_so(kg: KnowledgeGraph, ask: Ask) -> None:
     answer = ask(kg, QUESTION)
     assert (answer.text, answer.model, answer.verified, answer.is_sure) == ("31", RULES, False, True)
     assert answer.usage["requests"] == 0
@@ -84,7 +85,7 @@ def test_without_a_model_rules_answer_and_say_so(kg: api.KnowledgeGraph, ask: As
         assert kg.sparql(f"ASK {{ <{citation.cell}> ?p ?o }}") is True
 
 
-def test_a_model_answers_from_the_cells(kg: api.KnowledgeGraph, ask: Ask) -> None:
+def test_a_model_answers_from_the_cells(kg: KnowledgeGraph, ask: Ask) -> None:
     with ScriptedServer([GOOD]) as server:
         answer = ask(kg, QUESTION, base_url=server.base_url, model="tiny")
     assert (answer.text, answer.value, answer.model, answer.verified) == ("31", "31", "tiny", True)
@@ -92,11 +93,11 @@ def test_a_model_answers_from_the_cells(kg: api.KnowledgeGraph, ask: Ask) -> Non
     assert "Skarv" in server.requests[0].body["messages"][1]["content"]
 
 
-def test_a_model_object_is_asked_instead(kg: api.KnowledgeGraph, ask: Ask) -> None:
+def test_a_model_object_is_asked_instead(kg: KnowledgeGraph, ask: Ask) -> None:
     assert ask(kg, QUESTION, llm=ScriptedLLM([GOOD])).model == "scripted"
 
 
-def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: api.KnowledgeGraph, ask: Ask) -> None:
+def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: KnowledgeGraph, ask: Ask) -> None:
     for cells in (["T1.r1.c2"], ["T1.r1.c3"], []):
         followed = GOOD | {"answer": "42", "citations": cells}
         answer = ask(kg, "How many ships does Skarv really have?", llm=ScriptedLLM([followed]))
@@ -117,7 +118,7 @@ def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: api.Kn
         (Raw("<html>"), LLMReplyError),
     ],
 )
-def test_a_model_that_fails_is_an_error(kg: api.KnowledgeGraph, ask: Ask, act: Act, kind: type[Exception]) -> None:
+def test_a_model_that_fails_is_an_error(kg: KnowledgeGraph, ask: Ask, act: Act, kind: type[Exception]) -> None:
     with ScriptedServer([act]) as server, pytest.raises(kind):
         ask(kg, QUESTION, base_url=server.base_url)
 
@@ -133,7 +134,7 @@ def test_a_model_that_fails_is_an_error(kg: api.KnowledgeGraph, ask: Ask, act: A
         (Say("[" * 50_000), "holds no JSON object"),
     ],
 )
-def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: api.KnowledgeGraph, ask: Ask, act: Act, says: str) -> None:
+def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: KnowledgeGraph, ask: Ask, act: Act, says: str) -> None:
     with ScriptedServer([act]) as server:
         answer = ask(kg, QUESTION, base_url=server.base_url)
     assert (answer.found, answer.verified, answer.status) == (False, False, "not found")
@@ -141,7 +142,7 @@ def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: api.KnowledgeGraph, ask
     assert answer.usage["requests"] in (1, 2)
 
 
-def test_an_unreachable_model_is_an_error(kg: api.KnowledgeGraph, ask: Ask) -> None:
+def test_an_unreachable_model_is_an_error(kg: KnowledgeGraph, ask: Ask) -> None:
     with pytest.raises(LLMUnreachableError, match="--model none"):
         ask(kg, QUESTION, base_url="http://127.0.0.1:9/v1")
 
@@ -149,13 +150,13 @@ def test_an_unreachable_model_is_an_error(kg: api.KnowledgeGraph, ask: Ask) -> N
 @pytest.mark.parametrize(
     ("question", "says"), [("", "is empty"), (" \n", "is empty"), ("why " * 25_000, "has 99,999 characters")]
 )
-def test_a_question_must_have_a_sensible_length(kg: api.KnowledgeGraph, ask: Ask, question: str, says: str) -> None:
+def test_a_question_must_have_a_sensible_length(kg: KnowledgeGraph, ask: Ask, question: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         ask(kg, question)
 
 
 @pytest.mark.parametrize("question", ["Сколько кораблей?", "何隻の船がありますか", "كم سفينة", "zzz qqq?"])
-def test_what_no_cell_fits_is_not_found_and_no_model_is_asked(kg: api.KnowledgeGraph, ask: Ask, question: str) -> None:
+def test_what_no_cell_fits_is_not_found_and_no_model_is_asked(kg: KnowledgeGraph, ask: Ask, question: str) -> None:
     model = ScriptedLLM([])
     answer = ask(kg, question, llm=model)
     assert not answer.found
@@ -177,7 +178,7 @@ def test_there_must_be_a_graph_with_tables(tmp_path: Path, ask: Ask) -> None:
         ask(empty, QUESTION)
 
 
-def test_a_second_reading_confirms_or_contradicts_the_first(kg: api.KnowledgeGraph) -> None:
+def test_a_second_reading_confirms_or_contradicts_the_first(kg: KnowledgeGraph) -> None:
     odd = "Which number stands beside Skarv, if one thinks of ships and of nothing else whatsoever?"
     once = ask_twice(kg, odd, [GOOD, GOOD], second_reading=False)
     assert (once.verified, once.usage["requests"]) == (False, 1)
@@ -193,5 +194,5 @@ def test_a_second_reading_confirms_or_contradicts_the_first(kg: api.KnowledgeGra
     assert ask_twice(kg, odd, [GOOD, GOOD], second_reading=True).usage["requests"] == 2
 
 
-def ask_twice(kg: api.KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
+def ask_twice(kg: KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
     return kg.ask(question, llm=ScriptedLLM(replies), **options)
