@@ -1,8 +1,7 @@
 """The grain of measures: which column tells what a value is of, where all rows of one of its values repeat it.
 
-The total of an order is printed on each of its lines, a patient's weight on each visit. Such a value is added once for
-each order. Arithmetic shows it (other amounts of its rows add up to it), or the header names the column's things
-("Order", "Order total").
+The total of an order is printed on each of its lines. Such a value is added once for each order. Arithmetic shows it
+(other amounts of its rows add up to it), or the header begins with the name of the key ("Order", "Order total").
 """
 
 from __future__ import annotations
