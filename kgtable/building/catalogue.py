@@ -394,6 +394,6 @@ def _fact(
 def _meaning(found: list[Any] | None) -> Meaning | None:
     if found is None:
         return None
-    role, kind, variant, quantity_kind, evidence, confidence, grain = found
+    role, kind, variant, quantity_kind, evidence, confidence, *grain = found  # graphs of earlier builds have no grain
     kind_ = None if kind is None else MeasureKind(kind)
-    return Meaning(Role(role), kind_, variant, quantity_kind, tuple(evidence), confidence, grain)
+    return Meaning(Role(role), kind_, variant, quantity_kind, tuple(evidence), confidence, *grain)

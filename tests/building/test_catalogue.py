@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from kgtable.building.catalogue import Catalogue, Changes, FileRecord, TableRecord
 from kgtable.errors import GraphVersionError
 from kgtable.ontology.column_stats import ColumnFact
-from kgtable.tables.model import Notice
+from kgtable.tables.model import Meaning, MeasureKind, Notice, Role
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
 counts = st.dictionaries(any_text, st.integers(1, 2**60), max_size=3)
@@ -75,3 +78,16 @@ def test_a_missing_or_damaged_catalogue_is_named(content: bytes | None, tmp_path
         path.write_bytes(content)
     with pytest.raises(GraphVersionError, match=r"catalogue\.sqlite is missing or damaged.*again"):
         Catalogue.load(path)
+
+
+def test_a_catalogue_of_a_build_that_knew_no_grain_is_read(tmp_path: Path) -> None:
+    meaning = Meaning(Role.MEASURE, MeasureKind.AMOUNT, evidence=("words",), confidence=0.8)
+    fact = ColumnFact("t", 0, "Sales", "hasSales", {}, {}, {}, "hasSales", meaning)
+    record = dataclasses.replace(table(), facts=(fact,))
+    path = tmp_path / "catalogue.sqlite"
+    Catalogue((file("t", "1", record),)).save(path)
+    with closing(sqlite3.connect(path)) as base, base:
+        (facts,) = base.execute("SELECT facts FROM tables").fetchone()
+        older = [[*values[:-1], values[-1][:-1]] for values in json.loads(facts)]
+        base.execute("UPDATE tables SET facts = ?", (json.dumps(older),))
+    assert Catalogue.load(path).tables["t"].facts == (fact,)
