@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -67,7 +68,7 @@ class _Pattern(NamedTuple):
     slots: tuple[tuple[int, int, bool], ...] = ()
 
 
-class RdfWriter:
+class RdfWriter(ABC):
     """Text pieces of a document: its start, its graphs with `between` between them, its end.
 
     Blocks are written one by one, rows by their forms: what rows share is written once, then slots are filled.
@@ -83,21 +84,21 @@ class RdfWriter:
         """What stands before the first graph."""
         return ""
 
+    @abstractmethod
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
         """One graph, or a share of it, piece by piece; `name` None is the default graph."""
-        raise NotImplementedError
 
     def end(self) -> str:
         """What stands after the last graph."""
         return ""
 
+    @abstractmethod
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
         """A block to which pairs may be added."""
-        raise NotImplementedError
 
+    @abstractmethod
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
         """A pair of an open block, with a predicate that no other one has."""
-        raise NotImplementedError
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
         """Terms as they are written in the place of an object."""

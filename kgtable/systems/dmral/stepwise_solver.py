@@ -76,7 +76,7 @@ class StepwiseSolver:
         retrieval = evidence.retrieval
         meter = UsageMeter()
         steps: tuple[str, ...] = ()
-        fault = ""
+        fault, found = "", None
         way = "reason" if self._options.reasoning else "single"
         messages: list[Message] = [
             {"role": "system", "content": _read(way, programs=(PACKAGE / _PROGRAMS).read_text("utf-8").strip())},
@@ -107,20 +107,11 @@ class StepwiseSolver:
                     {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
                     {"role": "user", "content": _read("refine", fault=_data(fault[:500]))},
                 ]
-                continue
-            return replace(
-                found,
-                method=retrieval.method,
-                model=llm.model,
-                reasoning="\n".join(steps),
-                prompt=_as_text(messages),
-                usage=meter.to_json(),
-                retrieval=retrieval,
-            )
-        return Answer(
-            question=retrieval.question,
-            text="",
-            reasons=(f"No program could be executed: {fault}",),
+            else:
+                break
+        failed = (f"No program could be executed: {fault}",)
+        return replace(
+            found or Answer(question=retrieval.question, text="", reasons=failed),
             method=retrieval.method,
             model=llm.model,
             reasoning="\n".join(steps),

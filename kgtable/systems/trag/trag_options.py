@@ -40,7 +40,7 @@ class TragOptions:
     - `clusters`, `typical`: K and k of the hypergraph.
     - `semantic`, `structural`, `heuristic`: the features whose hyperedges take part.
     - `threshold`: the least cosine of an edge (τ).
-    - `alpha`: the weight of the edges in the walk; 0 is no walk, None the default of either way.
+    - `alpha`: the weight of the edges in the walk; 0 turns the walk off, None the default of either way.
     - `graph`, `reasoning`: whether the prompt has the relations between the tables, and asks for long reasoning.
     """
 
