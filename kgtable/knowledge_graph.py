@@ -34,7 +34,6 @@ from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import __version__
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
-from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import output_file
 from kgtable.values.decimals import in_own_context
 
@@ -361,6 +360,8 @@ class KnowledgeGraph:
 
     def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
         """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
+        from kgtable.retrieval.triples import described_rdf
+
         return described_rdf(self.store, self.names, triples, Format.of(format))
 
     @_once

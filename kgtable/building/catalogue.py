@@ -9,13 +9,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgtable.errors import GraphVersionError
 from kgtable.graph.terms import Namespaces
-from kgtable.ontology.column_stats import ColumnFact
 from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.model import Meaning, MeasureKind, Notice, Role
+
+if TYPE_CHECKING:
+    from kgtable.ontology.column_stats import ColumnFact
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -387,6 +389,8 @@ def _fact(
     generated: str,
     meaning: list[Any] | None,
 ) -> ColumnFact:
+    from kgtable.ontology.column_stats import ColumnFact
+
     by_power = {int(power): count for power, count in scales.items()}
     return ColumnFact(table, index, name, predicate, ranges, units, by_power, generated, _meaning(meaning))
 

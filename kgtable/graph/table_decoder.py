@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from types import MappingProxyType
@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
+from kgtable.graph.cell_areas import parse_areas, parse_positions
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent, word_of
-from kgtable.graph.table_encoder import ROW_CLASSES, TableShape, parse_areas, parse_positions
 from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
@@ -29,13 +29,13 @@ from kgtable.graph.terms import (
     QUDT,
     RDF,
     RDFS,
+    ROW_CLASSES,
     UNIT,
     XSD,
     Namespaces,
     exact_decimal,
     literal_text,
 )
-from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import (
     Column,
     Context,
@@ -523,24 +523,3 @@ def _sound(id: str) -> Iterator[None]:
             f"The statements about table {id!r} are incomplete or damaged: {error!r}.",
             hint="Building the graph again restores them.",
         ) from error
-
-
-def decode_in_memory(
-    table: Table, names: Namespaces | None = None, quantities: Mapping[Position, CellQuantity] | None = None
-) -> DecodedTable:
-    """The table as its graph would give it back, with other `quantities` where they are given."""
-    names = names or Namespaces()
-    shape = TableShape(annotate(table), names)
-    text = "".join(f"{subject} {predicate} {value} .\n" for subject, pairs in shape for predicate, value in pairs)
-    triples = (quad.triple for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))
-    found = TableStatements(table.id, names, triples).whole()
-    if quantities is None:
-        return found
-    given: dict[int, dict[int, CellQuantity]] = defaultdict(dict)
-    for (row, column), quantity in quantities.items():
-        given[row][column] = quantity
-    rows = tuple(
-        replace(row, quantities={c: n for c, n in given.get(index, {}).items() if c < len(row.cells)})
-        for index, row in enumerate(found.rows)
-    )
-    return replace(found, rows=rows)

@@ -9,12 +9,12 @@ the row's quantities right below it. Terms are N-Triples text.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
+from kgtable.graph.cell_areas import areas_text, positions_text
 from kgtable.graph.cell_encoder import PRINTED, CellShaper
 from kgtable.graph.row_forms import ColumnRun, Form, FormSlot, RowChunk
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
@@ -27,6 +27,7 @@ from kgtable.graph.terms import (
     RDF,
     RDF_TYPE,
     RDFS,
+    ROW_CLASSES,
     XSD,
     Block,
     Namespaces,
@@ -40,94 +41,14 @@ from kgtable.graph.terms import (
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.ontology.meaning import LOOKED_AT, classes_of_labels
 from kgtable.ontology.naming import slug
-from kgtable.tables.model import Area, Meaning, Position, Row, spreadsheet_reference
+from kgtable.tables.model import Meaning, Row
 from kgtable.values.lexicon import language_of
-
-_REFERENCE = re.compile(r"([A-Z]+)([1-9][0-9]*)(?::([A-Z]+)([1-9][0-9]*))?")
-
-
-def areas_text(areas: Iterable[Area]) -> str:
-    """The areas in order, parted by spaces.
-
-    >>> areas_text([Area(0, 1, 0, 2), Area(3, 0, 3, 0)])
-    'B1:C1 A4'
-    """
-    return " ".join(map(_area_text, areas))
-
-
-def _area_text(area: Area) -> str:
-    first = spreadsheet_reference(area.top, area.left)
-    last = spreadsheet_reference(area.bottom, area.right)
-    return first if first == last else f"{first}:{last}"
-
-
-def parse_areas(text: str) -> tuple[Area, ...]:
-    """The areas that `areas_text` wrote; raises `ValueError` for any other text."""
-    return tuple(map(_parse_area, text.split()))
-
-
-def _parse_area(text: str) -> Area:
-    match = _REFERENCE.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a cell or an area of cells")
-    top, left = int(match[2]) - 1, _column(match[1])
-    if match[3] is None:
-        return Area(top, left, top, left)
-    return Area(top, left, int(match[4]) - 1, _column(match[3]))
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number - 1
-
-
-def positions_text(positions: Iterable[Position]) -> str:
-    """Positions column by column, runs in a column as one area.
-
-    >>> positions_text({(1, 1), (2, 1), (3, 1), (0, 0)})
-    'A1 B2:B4'
-    """
-    return areas_text(_runs(sorted(positions, key=lambda position: (position[1], position[0]))))
-
-
-def _runs(positions: Iterable[Position]) -> Iterator[Area]:
-    run: Area | None = None
-    for row, column in positions:
-        if run is not None and run.left == column and run.bottom == row - 1:
-            run = Area(run.top, column, row, column)
-            continue
-        if run is not None:
-            yield run
-        run = Area(row, column, row, column)
-    if run is not None:
-        yield run
-
-
-def parse_positions(text: str) -> Iterator[Position]:
-    """Every position in the areas of a text."""
-    for area in parse_areas(text):
-        for row in range(area.top, area.bottom + 1):
-            for column in range(area.left, area.right + 1):
-                yield row, column
-
 
 JSON_TYPE = f"{RDF}JSON"
 LABEL = f"<{RDFS}label>"
 ROW, COLUMN, TEXT, WIDTH = (f"<{KGT}{name}>" for name in ("row", "column", "text", "width"))
 CONFIDENCE = f"<{KGT}confidence>"
 GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
-
-ROW_CLASSES = {
-    "groups": "Group",
-    "totals": "TotalRow",
-    "footnotes": "FootnoteRow",
-    "of_which": "OfWhichRow",
-    "statistics": "StatisticRow",
-    "changes": "ChangeRow",
-}
-"""The classes of body rows by the field of `Structure` that names their rows."""
 
 _ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
 _TOTALS, _MEASURE_KIND = f"<{KGT}totals>", f"<{KGT}measureKind>"

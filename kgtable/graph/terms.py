@@ -67,6 +67,16 @@ _TO_ENCODE = re.compile(
 )
 _TO_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
+ROW_CLASSES = {
+    "groups": "Group",
+    "totals": "TotalRow",
+    "footnotes": "FootnoteRow",
+    "of_which": "OfWhichRow",
+    "statistics": "StatisticRow",
+    "changes": "ChangeRow",
+}
+"""The classes of body rows by the field of `Structure` that names their rows."""
+
 _NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # RFC 3987 has no private use and no tags in an IRI; stores refuse them when they read.
 _FORBIDDEN_IN_IRI = re.compile(

@@ -7,14 +7,16 @@ of its methods is first looked up, so that a question to one system does not loa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kgtable.answering.ask import Solver
-from kgtable.answering.evidence import TableSource
 from kgtable.config import Settings
 from kgtable.errors import ConfigError
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
+
+if TYPE_CHECKING:
+    from kgtable.answering.ask import Solver
+    from kgtable.answering.evidence import TableSource
 
 
 def _tablerag() -> Any:

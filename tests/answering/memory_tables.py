@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow, decode_in_memory
+from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow
 from kgtable.graph.terms import Namespaces
 from kgtable.tables.model import Position, Table
+from tests.graph.decoding import decode_in_memory
 
 
 class MemoryTables:

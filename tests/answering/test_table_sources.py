@@ -8,7 +8,6 @@ import pytest
 from kgtable import api
 from kgtable.answering.evidence import CellQuantity, Evidence
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -17,6 +16,7 @@ from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_file
 from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import ACCOUNTS, ACCOUNTS_TABLE, grid
+from tests.graph.decoding import decode_in_memory
 
 CSV = """Norrvik Ltd,,
 EUR million,2018,2019

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.table_encoder import areas_text, parse_areas, parse_positions, positions_text
+from kgtable.graph.cell_areas import areas_text, parse_areas, parse_positions, positions_text
 from kgtable.graph.writers import Format
 from kgtable.tables.model import Area
 from tests.graph.support import grid, text_of

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import pytest
 
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import ProgramResult, Relation, parse_program, relation_of, run
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source, Table
+from tests.graph.decoding import decode_in_memory
 
 MakeRelation: TypeAlias = Callable[[str, str], Relation]
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import ProgramCompilationError, ProgramError
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.algebra import (
     Aggregate,
@@ -45,6 +44,7 @@ from kgtable.programs.relation import Role
 from kgtable.programs.scalars import text_of
 from kgtable.questions.ranker import candidates_of, sources_of
 from kgtable.questions.reading import Question
+from tests.graph.decoding import decode_in_memory
 from tests.programs.back_ends import in_memory, in_sparql, same, store_of
 from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
 from tests.programs.writing import column, compare, group, limit, lookup, of, project, sort, where

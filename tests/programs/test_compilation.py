@@ -8,10 +8,10 @@ import pyoxigraph as ox
 import pytest
 
 from kgtable.errors import ProgramCompilationError
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.graph.terms import Namespaces
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
+from tests.graph.decoding import decode_in_memory
 from tests.programs.back_ends import in_memory, in_sparql, store_of
 from tests.programs.conftest import RACE, table
 from tests.programs.writing import calc, compare, of, project, where

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import UnknownColumnError
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs import Relation, relation_of
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import MemberKind, Role
+from tests.graph.decoding import decode_in_memory
 from tests.programs.conftest import MakeRelation, table
 
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 
 from kgtable.errors import UnitMismatchError
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.questions.by_rules import RankedAnswer, answer_by_programs
@@ -15,6 +14,7 @@ from kgtable.questions.relation_index import index_of
 from kgtable.questions.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
+from tests.graph.decoding import decode_in_memory
 from tests.questions.test_candidates import BUDGET, PRODUCTS, SALES
 from tests.questions.test_linking import GAMES, STAFF
 

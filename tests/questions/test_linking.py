@@ -7,7 +7,6 @@ from weakref import ref
 
 import pytest
 
-from kgtable.graph.table_decoder import decode_in_memory
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.questions import relation_index
@@ -17,6 +16,7 @@ from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import index_of, stems_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
+from tests.graph.decoding import decode_in_memory
 
 
 def relation(name: str, *rows: tuple[str, ...]) -> Relation:

@@ -15,8 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from kgtable.graph.table_encoder import ROW_CLASSES
-from kgtable.graph.terms import text_literal
+from kgtable.graph.terms import ROW_CLASSES, text_literal
 from kgtable.programs.algebra import Relator, TableRows, ValueKind
 from kgtable.programs.column_math import BareNumber, settle
 from kgtable.programs.compiled.sparql_patterns import (

@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kgtable.graph.table_decoder import TableRow
-from kgtable.graph.table_encoder import ROW_CLASSES
-from kgtable.graph.terms import XSD
+from kgtable.graph.terms import ROW_CLASSES, XSD
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import BoolArray, IntArray
 from kgtable.index.substring import folded

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from kgtable.graph.table_encoder import parse_areas
+from kgtable.graph.cell_areas import parse_areas
 from kgtable.tables.layout.detect import detect_structure
 from kgtable.tables.model import Area, Grid, Source
 from tests.tables.layout.grids import structure

@@ -1,0 +1,36 @@
+"""Tables read back from the statements that they become, without a store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyoxigraph as ox
+
+from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableStatements
+from kgtable.graph.table_encoder import TableShape
+from kgtable.graph.terms import Namespaces
+from kgtable.ontology.annotate import annotate
+from kgtable.tables.model import Position, Table
+
+
+def decode_in_memory(
+    table: Table, names: Namespaces | None = None, quantities: Mapping[Position, CellQuantity] | None = None
+) -> DecodedTable:
+    """The table as its graph would give it back, with other `quantities` where they are given."""
+    names = names or Namespaces()
+    shape = TableShape(annotate(table), names)
+    text = "".join(f"{subject} {predicate} {value} .\n" for subject, pairs in shape for predicate, value in pairs)
+    triples = (quad.triple for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))
+    found = TableStatements(table.id, names, triples).whole()
+    if quantities is None:
+        return found
+    given: dict[int, dict[int, CellQuantity]] = defaultdict(dict)
+    for (row, column), quantity in quantities.items():
+        given[row][column] = quantity
+    rows = tuple(
+        replace(row, quantities={c: n for c, n in given.get(index, {}).items() if c < len(row.cells)})
+        for index, row in enumerate(found.rows)
+    )
+    return replace(found, rows=rows)
