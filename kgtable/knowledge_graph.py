@@ -33,7 +33,7 @@ from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import __version__
-from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
+from kgtable.retrieval.result import Guide, Retrieval, ScoredTriple
 from kgtable.storage import output_file
 from kgtable.values.decimals import in_own_context
 
@@ -346,14 +346,10 @@ class KnowledgeGraph:
 
         with self.index_faults():
             retriever = self.retrievers.get(method, Choice(format, embedding), llm)
-            if llm is not None and isinstance(retriever, ModelRetriever):
-                retriever = retriever.with_model(llm, rerank=rerank)
+            named = None
             if tables is not None:
-                from kgtable.retrieval.table_texts import within
-
-                named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
-                retriever = within(retriever, named, self.retrievers.material.triples_of)
-            found = retriever.retrieve(question, k)
+                named = tuple(id for table in dict.fromkeys(tables) for id in self._ids(table))
+            found = retriever.retrieve(question, k, Guide(llm, rerank, named))
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
         return found

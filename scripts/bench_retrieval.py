@@ -22,9 +22,11 @@ from kgtable import api
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.index.embedding import Embedder, embedder_or_lexical
 from kgtable.index.graph_index import GraphIndex, RememberingEmbedder
-from kgtable.retrieval.hybrid import expand, matching_cells
-from kgtable.retrieval.question_terms import Query, extract_labels
-from kgtable.retrieval.ranking import CellWeights, Scored, TableWeights, Weights, score
+from kgtable.retrieval.candidates_query import matching_cells
+from kgtable.retrieval.cell_scores import CellWeights, Scored, TableWeights, Weights, score
+from kgtable.retrieval.expansion import expand
+from kgtable.retrieval.labels import extract_labels
+from kgtable.retrieval.question_terms import Query
 
 Numbers = npt.NDArray[np.integer]
 EVERYTHING = Weights()

@@ -19,9 +19,10 @@ import kgtable
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.index.substring import folded
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.hybrid import Clock, HybridRetriever
-from kgtable.retrieval.question_terms import extract_labels
-from kgtable.retrieval.ranking import Weights
+from kgtable.retrieval.cell_scores import Weights
+from kgtable.retrieval.hybrid import HybridRetriever
+from kgtable.retrieval.labels import extract_labels
+from kgtable.retrieval.result import Clock, Guide
 
 RECORDED = Path(__file__).parent / "benchmarks" / "labels.jsonl"
 BUDGETS = (10, 100, 1_000)
@@ -45,11 +46,11 @@ def recalls(
     weights: Weights | None = None,
 ) -> np.ndarray:
     """Recall of each question, shape (questions, 4): of cells at each budget, and of tables."""
-    llm = ScriptedLLM([]) if model else None
-    retriever = HybridRetriever(kg.store, kg.names, kg.index, llm=llm, rerank=False, weights=weights)
+    guide = Guide(ScriptedLLM([]) if model else None, rerank=False)
+    retriever = HybridRetriever(kg.store, kg.names, kg.index, weights=weights)
     rows = []
     for question in questions:
-        found = retriever.retrieve_labelled(question.text, labels(question), BUDGETS[-1], Clock(), {})
+        found = retriever.retrieve_labelled(question.text, labels(question), BUDGETS[-1], guide, Clock(), {})
         places = [tuple(at) for at in found.addresses]
         gold, tables = set(map(tuple, question.cells)), {cell[0] for cell in question.cells}
         of_cells = [len(gold & set(places[:k])) / len(gold) for k in BUDGETS]

@@ -29,9 +29,9 @@ from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import ranking_scores, table_scores
 from kgtable.index.graph_index import GraphIndex
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.hybrid import Clock
+from kgtable.retrieval.cell_scores import Scored
 from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import Scored
+from kgtable.retrieval.result import Clock
 from kgtable.systems.dmral.coverage_retrieval import WEIGHTS, CoverageRetriever, CoverageScorer, DmralOptions
 from kgtable.systems.dmral.needs import GroupFinder, NeedMatcher, information_needs
 

@@ -53,7 +53,7 @@ class Material:
     index_path: Path
     open_index: Callable[[], GraphIndex]
     llm: LLM | None = None
-    """What writes the schemas of `WRITTEN_SCHEMA`, and guides `hybrid`."""
+    """The model that writes the schemas of `WRITTEN_SCHEMA`."""
 
     def on_disk(self, method: str) -> EmbeddedStore:
         """The store of a graph that has an index. Raises `RetrievalError` for a graph behind an endpoint."""
@@ -148,13 +148,14 @@ def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     A graph behind an endpoint may have no index: there candidates are found by ``CONTAINS``. Raises
     `VocabularyIndexError` where a graph on disk has none.
     """
-    from kgtable.retrieval.hybrid import HybridRetriever, IndexlessRetriever
+    from kgtable.retrieval.hybrid import HybridRetriever
+    from kgtable.retrieval.indexless import IndexlessRetriever
 
     material = retrievers.material
     index = material.index_if_any
     if index is None:
-        return IndexlessRetriever(material.store, material.names, llm=material.llm)
-    return HybridRetriever(material.store, material.names, index, llm=material.llm)
+        return IndexlessRetriever(material.store, material.names)
+    return HybridRetriever(material.store, material.names, index)
 
 
 Maker = Callable[["Retrievers", Choice], Retriever]

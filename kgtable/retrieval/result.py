@@ -6,18 +6,21 @@ import html
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from kgtable.graph.terms import CellAddress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgtable.llm.protocol import LLM
 
 
 SHOWN = 10
@@ -380,29 +383,46 @@ class Retrieval:
         return str(self.to_frame().to_html(notebook=True, max_rows=20))
 
 
+class Clock:
+    """Milliseconds of each step."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._started = perf_counter()
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[None]:
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            ended = perf_counter()
+            self.times[step] = (ended - started) * 1e3
+            self.times["total"] = (ended - self._started) * 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """What a retrieval is guided by.
+
+    - `llm`: a language model that names the question's labels; None for the rules.
+    - `rerank`: whether it also orders the best tables.
+    - `tables`: the ids of the tables that are searched; None for all.
+    """
+
+    llm: LLM | None = None
+    rerank: bool = True
+    tables: tuple[str, ...] | None = None
+
+
+UNGUIDED = Guide()
+
+
 class Retriever(Protocol):
     """Protocol of a retriever: finds the triples that may answer a question."""
 
     name: str
 
-    def retrieve(self, question: str, k: int) -> Retrieval:
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples for the question, the best first."""
-        ...
-
-
-@runtime_checkable
-class ModelRetriever(Retriever, Protocol):
-    """A retriever that can make use of a language model."""
-
-    def with_model(self, llm: Any, *, rerank: bool = True) -> Retriever:
-        """The same retriever with this model; `rerank` lets it order the best tables."""
-        ...
-
-
-@runtime_checkable
-class ScopedRetriever(Retriever, Protocol):
-    """A retriever that can look at some tables alone."""
-
-    def within(self, tables: Sequence[str]) -> Retriever:
-        """The same retriever over the tables with these ids."""
         ...

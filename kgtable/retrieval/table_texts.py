@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from string import Template
 from typing import Any
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from kgtable.errors import LLMError, LLMReplyError
 from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.result import Retrieval, Retriever, ScopedRetriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.linearize import ROWS_PER_CHUNK, TableFormat, chunks, format_table
 from kgtable.tables.model import Table
 
@@ -88,19 +88,14 @@ def as_retrieval(
     `started` is the `time.perf_counter` value at which the question came.
     """
     scored = time.perf_counter()
-    triples: list[ScoredTriple] = []
-    for table in ranked:
-        if len(triples) >= k:
-            break
-        room = islice(triples_of(table.table), k - len(triples))
-        triples += (triple._replace(score=table.score) for triple in room)
+    triples = tuple(triples_within(ranked, k, triples_of))
     ended = time.perf_counter()
     trace: dict[str, Any] = {"format": texts.format.value, "pieces": len(texts.texts)}
     if texts.substitutes:
         trace["substitutes"] = dict(texts.substitutes)
     return Retrieval(
         question=question,
-        triples=tuple(triples),
+        triples=triples,
         tables=tuple(ranked),
         timings_ms={"rank": (scored - started) * 1e3, "triples": (ended - scored) * 1e3},
         method=method,
@@ -171,31 +166,19 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
     return TableTexts(TableFormat.SCHEMA, tuple(ids), tuple(texts), substitutes)
 
 
-class NamedTables:
-    """A retriever restricted to named tables, which the scores of any other retriever order.
+def among(found: Retrieval, k: int, tables: Sequence[str] | None, triples_of: TriplesOf) -> Retrieval:
+    """What a retriever that ranks whole tables found, restricted to these tables; None keeps it as it is.
 
-    Their triples are spelt out table by table.
+    At most `k` triples, table by table; a table without a score comes last.
     """
-
-    def __init__(self, retriever: Retriever, tables: Sequence[str], triples_of: TriplesOf) -> None:
-        self.name = retriever.name
-        self._retriever, self._tables, self._triples_of = retriever, tuple(tables), triples_of
-
-    def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples of the named tables."""
-        found = self._retriever.retrieve(question, k)
-        scores = {table.table: table.score for table in found.tables}
-        ranked = sorted(self._tables, key=lambda id: -scores.get(id, 0.0))
-        triples: list[ScoredTriple] = []
-        for id in ranked:
-            room = islice(self._triples_of(id), max(k - len(triples), 0))
-            triples += (triple._replace(score=scores.get(id, 0.0)) for triple in room)
-        tables = tuple(ScoredTable(id, scores.get(id, 0.0)) for id in ranked)
-        return Retrieval(question, tuple(triples), tables, found.timings_ms, self.name, found.trace)
+    if tables is None:
+        return found
+    scores = {table.table: table.score for table in found.tables}
+    ranked = tuple(ScoredTable(id, scores.get(id, 0.0)) for id in sorted(tables, key=lambda id: -scores.get(id, 0.0)))
+    return replace(found, triples=tuple(triples_within(ranked, k, triples_of)), tables=ranked)
 
 
-def within(retriever: Retriever, tables: Sequence[str], triples_of: TriplesOf) -> Retriever:
-    """The retriever over these tables alone."""
-    if isinstance(retriever, ScopedRetriever):
-        return retriever.within(tables)
-    return NamedTables(retriever, tables, triples_of)
+def triples_within(tables: Iterable[ScoredTable], k: int, triples_of: TriplesOf) -> Iterator[ScoredTriple]:
+    """At most `k` triples of whole tables, those of the first one first, with the score of their table."""
+    found = (triple._replace(score=table.score) for table in tables for triple in triples_of(table.table))
+    return islice(found, k)

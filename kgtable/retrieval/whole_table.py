@@ -11,8 +11,8 @@ import faiss
 import numpy as np
 
 from kgtable.index.embedding import Embedder
-from kgtable.retrieval.result import Retrieval
-from kgtable.retrieval.table_texts import Scores, TableTexts, TriplesOf, as_retrieval
+from kgtable.retrieval.result import UNGUIDED, Guide, Retrieval
+from kgtable.retrieval.table_texts import Scores, TableTexts, TriplesOf, among, as_retrieval
 
 WORD = re.compile(r"\w+")
 OKAPI = "robertson"
@@ -41,11 +41,13 @@ class _TextRetriever(ABC):
     def scores(self, question: str) -> Scores:
         """The score of each piece, shape (pieces,)."""
 
-    def retrieve(self, question: str, k: int) -> Retrieval:
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples of the best tables, table by table."""
         started = time.perf_counter()
         ranked = self._texts.rank(self.scores(question))
-        return as_retrieval(question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started)
+        texts, triples_of = self._texts, self._triples_of
+        found = as_retrieval(question, ranked, k, triples_of, method=self.name, texts=texts, started=started)
+        return among(found, k, guide.tables, triples_of)
 
 
 class BM25Retriever(_TextRetriever):

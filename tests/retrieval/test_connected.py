@@ -8,7 +8,7 @@ import pytest
 
 import kgtable
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.hybrid import containing_cells
+from kgtable.retrieval.candidates_query import containing_cells
 from tests.graph.remote.engines import ENGINES, connected_graph
 from tests.index.sample_graph import write_tables
 from tests.retrieval.test_hybrid import by_index

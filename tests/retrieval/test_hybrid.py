@@ -18,14 +18,11 @@ from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, build_index
 from kgtable.index.substring import folded
-from kgtable.retrieval.hybrid import (
-    HybridRetriever,
-    IndexlessRetriever,
-    containing_cells,
-    expand,
-    matching_cells,
-)
-from kgtable.retrieval.question_terms import extract_labels, plain_labels
+from kgtable.retrieval.candidates_query import containing_cells, matching_cells
+from kgtable.retrieval.expansion import expand
+from kgtable.retrieval.hybrid import HybridRetriever
+from kgtable.retrieval.indexless import IndexlessRetriever
+from kgtable.retrieval.labels import extract_labels, plain_labels
 from tests.index.sample_graph import build, load_words, write_tables
 
 

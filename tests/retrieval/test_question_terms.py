@@ -4,7 +4,8 @@ import pytest
 
 from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.question_terms import ASKING, MOST_LABELS, Query, extract_labels, labels_by_model
+from kgtable.retrieval.labels import MOST_LABELS, extract_labels, labels_by_model
+from kgtable.retrieval.question_terms import ASKING, Query
 
 
 @pytest.mark.parametrize(

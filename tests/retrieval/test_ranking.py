@@ -8,9 +8,8 @@ import pytest
 
 from kgtable.index.corpus import Corpus
 from kgtable.index.graph_index import GraphIndex
-from kgtable.retrieval import ranking
-from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import (
+from kgtable.retrieval import cell_scores as ranking
+from kgtable.retrieval.cell_scores import (
     CellWeights,
     Scored,
     TableWeights,
@@ -20,6 +19,7 @@ from kgtable.retrieval.ranking import (
     scored_cells,
     table_scores,
 )
+from kgtable.retrieval.question_terms import Query
 from tests.index.sample_graph import build, load_words
 
 

@@ -14,8 +14,9 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
+from kgtable.retrieval.cell_scores import Weights, score
 from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import TRUST, Weights, reranked, score
+from kgtable.retrieval.reranking import TRUST, reranked
 
 QUESTION = "How many gold medals did Kenya win?"
 

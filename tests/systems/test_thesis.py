@@ -10,7 +10,7 @@ import pytest
 import kgtable
 from kgtable.errors import RetrievalError
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.hybrid import matching_cells
+from kgtable.retrieval.candidates_query import matching_cells
 from tests.graph.remote.engines import ENGINES, connected_graph
 from tests.index.sample_graph import write_tables
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, reply_data
 from kgtable.resources import PACKAGE, read_packaged_json
-from kgtable.retrieval.hybrid import Clock, HybridRetriever
+from kgtable.retrieval.cell_scores import Scored, table_scores
+from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import Scored, table_scores
 from kgtable.retrieval.registry import require_range
+from kgtable.retrieval.result import Clock, Guide
 from kgtable.systems.dmral.needs import (
     BY_RULES,
     JOINED_FROM,
@@ -308,22 +309,16 @@ class CoverageRetriever(HybridRetriever):
         index: GraphIndex,
         relations: TableRelations,
         options: DmralOptions,
-        *,
-        llm: LLM | None = None,
     ) -> None:
-        super().__init__(store, names, index, llm=llm)
+        super().__init__(store, names, index)
         self._relations, self._options = options.likely(relations), options
         self._graph = RelationGraph(self._relations, index.corpus.table_ids)
 
-    def within(self, tables: Sequence[str]) -> Self:
-        """The same retriever over these tables alone, and the relations between them."""
-        changed = super().within(tables)
-        changed._graph = RelationGraph(self._relations, self._index.corpus.table_ids, tables)
-        return changed
-
-    def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:
+    def regrouped(self, scored: Scored, query: Query, guide: Guide, clock: Clock, trace: dict[str, Any]) -> Scored:
         """The tables by the score of the best group that each is part of."""
-        options = self._options
+        options, graph = self._options, self._graph
+        if guide.tables is not None:
+            graph = RelationGraph(self._relations, self._index.corpus.table_ids, guide.tables)
         with clock("needs"):
             matcher = NeedMatcher(information_needs(query.text, self._index), self._index)
             base = self._fits(scored.table_logits, CANDIDATES)
@@ -331,28 +326,28 @@ class CoverageRetriever(HybridRetriever):
             return scored
         with clock("decomposition"):
             if options.decomposition is Decomposer.MODEL:
-                decomposition = decomposed_by_model(query.text, matcher.needs, self._llm)
+                decomposition = decomposed_by_model(query.text, matcher.needs, guide.llm)
             else:
-                decomposition = decompose(matcher, self._graph, self._with_joined(base))
-                if self._llm is not None:
-                    decomposition = worded(query.text, decomposition, self._llm)
+                decomposition = decompose(matcher, graph, _with_joined(base, graph))
+                if guide.llm is not None:
+                    decomposition = worded(query.text, decomposition, guide.llm)
         if options.subquestions and len(decomposition.subquestions) > 1:
             with clock("sub-questions"):
-                self._add([part.text for part in decomposition.subquestions], base, PER_SUBQUESTION)
+                self._add([part.text for part in decomposition.subquestions], base, PER_SUBQUESTION, guide.tables)
         with clock("groups"):
             trained = options.scorer is CoverageScorer.TRAINED
             weights = GroupWeights(coverage=float(options.scorer is not CoverageScorer.NONE))
             scorer = read_packaged_json(WEIGHTS)["weights"] if trained else BY_RULES
-            finder = GroupFinder(matcher, self._graph, base, weights, scorer)
+            finder = GroupFinder(matcher, graph, base, weights, scorer)
             groups = finder.groups(_best(base, SEEDS))
             gap = self._gap(groups[0], finder)
         if gap:
             with clock("gap"):
-                asked = residual_question(query.text, self._described(groups[0]), [gap], self._llm)
-                added = self._add([asked], base, RESIDUAL) if asked else []
+                asked = residual_question(query.text, self._described(groups[0]), [gap], guide.llm)
+                added = self._add([asked], base, RESIDUAL, guide.tables) if asked else []
                 groups = sorted([*groups, *finder.groups(added)], key=lambda group: (-group.score, group.tables))
         trace |= self._told(decomposition, groups, gap)
-        return self._lifted(scored, groups, base)
+        return _lifted(scored, groups, base, graph)
 
     def _fits(self, logits: np.ndarray, count: int) -> dict[int, float]:
         order = np.argsort(-logits, kind="stable")[:count]
@@ -360,20 +355,12 @@ class CoverageRetriever(HybridRetriever):
         top = float(logits[order[0]]) if len(order) else 0.0
         return {int(table): max(0.0, 1 + (float(logits[table]) - top) / FADES) for table in order}
 
-    def _with_joined(self, base: dict[int, float]) -> dict[int, float]:
-        """The candidates with the tables that the best of them can be joined with."""
-        found = dict(base)
-        for table in _best(base, SEEDS):
-            for other in self._graph.joined(table):
-                found.setdefault(other, 0.0)
-        return found
-
-    def _add(self, texts: Sequence[str], base: dict[int, float], count: int) -> list[int]:
+    def _add(self, texts: Sequence[str], base: dict[int, float], count: int, tables: Sequence[str] | None) -> list[int]:
         """Add the best tables for each text to the candidates; gives them."""
         corpus = self._index.corpus
         vectors = self._index.embed(list(texts))
         known = None if self._index.vectors is None else self._index.vectors.tables
-        allowed = self._allowed()
+        allowed = self._allowed(tables)
         added: list[int] = []
         for place, text in enumerate(texts):
             query = Query.of(text, corpus, None if vectors is None else vectors[place])
@@ -396,27 +383,6 @@ class CoverageRetriever(HybridRetriever):
             for need in finder.needs_at(finder.uncovered(best.tables))
             if not all(is_empty_word(word) for word in need.text.lower().split())
         )
-
-    def _lifted(self, scored: Scored, groups: Sequence[TableGroup], base: dict[int, float]) -> Scored:
-        best: dict[int, float] = {}
-        for group in groups:
-            for table in group.tables:
-                best[table] = max(group.score, best.get(table, -1.0))
-        least = min(best.values())
-        final = {table: best.get(table, least - 0.5) + OWN_FIT * base.get(table, 0.0) for table in {*best, *base}}
-        for table in [table for table in final if len(self._graph.parts(table)) > 1]:
-            parts = self._graph.parts(table)
-            top = max(final.get(part, -1.0) for part in parts)
-            for part in parts:
-                behind = PART_OF_BEST * (1 + (part != max(parts, key=lambda p: final.get(p, -1.0))))
-                final[part] = max(final.get(part, -1.0), top - behind)
-        logits = np.array(scored.table_logits, dtype=np.float32, copy=True)
-        top_logit, top_score = float(logits.max()), max(final.values())
-        lowest = top_logit + LIFT * (min(final.values()) - top_score)
-        logits = np.minimum(logits, lowest - 1)
-        for table, value in final.items():
-            logits[table] = top_logit + LIFT * (value - top_score)
-        return replace(scored, table_logits=logits)
 
     def _described(self, group: TableGroup) -> list[str]:
         corpus = self._index.corpus
@@ -446,3 +412,34 @@ class CoverageRetriever(HybridRetriever):
 
 def _best(base: dict[int, float], count: int) -> list[int]:
     return sorted(base, key=lambda table: (-base[table], table))[:count]
+
+
+def _with_joined(base: dict[int, float], graph: RelationGraph) -> dict[int, float]:
+    """The candidates with the tables that the best of them can be joined with."""
+    found = dict(base)
+    for table in _best(base, SEEDS):
+        for other in graph.joined(table):
+            found.setdefault(other, 0.0)
+    return found
+
+
+def _lifted(scored: Scored, groups: Sequence[TableGroup], base: dict[int, float], graph: RelationGraph) -> Scored:
+    best: dict[int, float] = {}
+    for group in groups:
+        for table in group.tables:
+            best[table] = max(group.score, best.get(table, -1.0))
+    least = min(best.values())
+    final = {table: best.get(table, least - 0.5) + OWN_FIT * base.get(table, 0.0) for table in {*best, *base}}
+    for table in [table for table in final if len(graph.parts(table)) > 1]:
+        parts = graph.parts(table)
+        top = max(final.get(part, -1.0) for part in parts)
+        for part in parts:
+            behind = PART_OF_BEST * (1 + (part != max(parts, key=lambda p: final.get(p, -1.0))))
+            final[part] = max(final.get(part, -1.0), top - behind)
+    logits = np.array(scored.table_logits, dtype=np.float32, copy=True)
+    top_logit, top_score = float(logits.max()), max(final.values())
+    lowest = top_logit + LIFT * (min(final.values()) - top_score)
+    logits = np.minimum(logits, lowest - 1)
+    for table, value in final.items():
+        logits[table] = top_logit + LIFT * (value - top_score)
+    return replace(scored, table_logits=logits)

@@ -182,7 +182,6 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
         material.index,
         TableRelations.open(material.index_path),
         options,
-        llm=material.llm,
     )
 
 

@@ -457,7 +457,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     chunked = Choice(format=TableFormat.MARKDOWN, embedding=material.index.embedding)
     tables = retrievers.get("dense", chunked) if options.chunks else retrievers.get("hybrid")
     markdown = partial(_markdown, material.reader)
-    return DocumentRetriever(tables, material.index, passages, options, material.triples_of, markdown, reranker)
+    return DocumentRetriever(tables, material.index, passages, options, markdown, reranker)
 
 
 def _markdown(reader: TableReader, id: str) -> str:

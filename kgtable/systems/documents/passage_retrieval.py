@@ -20,11 +20,8 @@ from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import IndexedPassage, PassageIndex
 from kgtable.index.postings import FloatArray
-from kgtable.llm.protocol import LLM
-from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.registry import require_range
-from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage
-from kgtable.retrieval.table_texts import TriplesOf, within
+from kgtable.retrieval.result import UNGUIDED, Clock, Guide, Retrieval, Retriever, ScoredPassage
 
 Listed: TypeAlias = tuple[str, str, float]
 """The kind of a piece of evidence (``table``, ``passage``), its id or IRI, its score."""
@@ -93,42 +90,25 @@ class DocumentRetriever:
         index: GraphIndex,
         passages: PassageIndex,
         options: DocumentOptions,
-        triples_of: TriplesOf,
         markdown: Callable[[str], str],
         reranker: Reranker | None = None,
-        only: frozenset[str] | None = None,
     ) -> None:
         self._tables, self._index, self._passages = tables, index, passages
-        self._options, self._triples_of, self._only = options, triples_of, only
+        self._options = options
         self._markdown, self._reranker = markdown, reranker
 
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> DocumentRetriever:
-        """The same retriever with a language model that guides the ranking of tables, or with none."""
-        tables = self._tables
-        if llm is not None and isinstance(tables, ModelRetriever):
-            tables = tables.with_model(llm, rerank=rerank)
-        return self._with(tables, self._only)
-
-    def within(self, tables: Sequence[str]) -> DocumentRetriever:
-        """The same retriever over these tables alone, and the passages beside them."""
-        return self._with(within(self._tables, tables, self._triples_of), frozenset(tables))
-
-    def _with(self, tables: Retriever, only: frozenset[str] | None) -> DocumentRetriever:
-        material = (self._index, self._passages, self._options, self._triples_of, self._markdown, self._reranker)
-        return DocumentRetriever(tables, *material, only)
-
-    def retrieve(self, question: str, k: int) -> Retrieval:
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples, the tables as `hybrid` ranks them, and the passages by how well they fit.
 
         The trace's ``evidence`` lists both in turn, or chunks by their scores: kind (``table``, ``passage``), id or
         IRI, score. A reranker orders the list anew, and the tables and passages by it.
         """
-        found = self._tables.retrieve(question, k)
+        found = self._tables.retrieve(question, k, guide)
         clock = Clock()
         with clock("passages"):
             passages = self._passages.passages
             vector = self._index.embed([question]) if passages else None
-            logits = self._logits(question, vector)
+            logits = self._logits(question, vector, guide.tables)
             order = np.argsort(-logits, kind="stable")[:PASSAGES_KEPT].tolist()
             fitting = [at for at in order if np.isfinite(logits[at])]
             powers = np.exp(logits[fitting] - logits[fitting].max()) if fitting else logits[:0]
@@ -172,7 +152,7 @@ class DocumentRetriever:
         scored = zip(listed, self._reranker(question, read), strict=True)
         return sorted(((kind, id, score) for (kind, id, _), score in scored), key=lambda item: -item[2])
 
-    def _logits(self, question: str, vector: Matrix | None) -> FloatArray:
+    def _logits(self, question: str, vector: Matrix | None, tables: Sequence[str] | None) -> FloatArray:
         """The signals together, or with chunks the cosines; minus infinity for passages that are not looked at."""
         logits = np.zeros(len(self._passages.passages), dtype=np.float32)
         if self._options.chunks and len(logits):
@@ -180,8 +160,8 @@ class DocumentRetriever:
         elif len(logits):
             for weight, signal in zip(SIGNALS, self.passage_signals(question, vector), strict=True):
                 logits += weight * signal
-        if self._only is not None:
-            apart = [self._only.isdisjoint(passage.tables) for passage in self._passages.passages]
+        if tables is not None:
+            apart = [set(tables).isdisjoint(passage.tables) for passage in self._passages.passages]
             logits[np.array(apart, dtype=bool)] = -np.inf
         return logits
 

@@ -22,9 +22,7 @@ from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import Matrix
 from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.hybrid import Clock
-from kgtable.retrieval.result import LateTriples, Retriever, ScoredTable, ScoredTriple
-from kgtable.retrieval.table_texts import within
+from kgtable.retrieval.result import UNGUIDED, Clock, Guide, LateTriples, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.triples import scored_triple
 from kgtable.systems.tablerag.databases import DatabaseShelf, EntrySearch, TableDatabases, best
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, TableVocabulary, json_lines
@@ -212,7 +210,6 @@ class ShowingRetriever:
         labels: the labels of a question by rule.
         most_tables: tables that are shown.
         expands: whether the question is expanded, if the view allows it; otherwise it is the only query.
-        within: the tables that may be shown, where they are named.
     """
 
     def __init__(
@@ -225,32 +222,11 @@ class ShowingRetriever:
         *,
         most_tables: int,
         expands: bool = True,
-        within: tuple[str, ...] | None = None,
-        llm: LLM | None = None,
     ) -> None:
         self.name = view.name
         self._expands = expands and view.expands
         self._view, self._base, self._shelf, self._reader = view, base, shelf, reader
-        self._labels, self._most, self._within, self._llm = labels, most_tables, within, llm
-
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> ShowingRetriever:
-        """The same with a model that expands questions; `rerank` is for the method that picks tables."""
-        del rerank  # the tables are picked without a call: the solver sees several of them
-        return self._changed(llm=llm)
-
-    def within(self, tables: Sequence[str]) -> ShowingRetriever:
-        """The same over these tables alone."""
-        return self._changed(within=tuple(tables))
-
-    def _changed(self, **changes: Any) -> ShowingRetriever:
-        kept = {
-            "most_tables": self._most,
-            "expands": self._expands,
-            "within": self._within,
-            "llm": self._llm,
-            **changes,
-        }
-        return ShowingRetriever(self._view, self._base, self._shelf, self._reader, self._labels, **kept)
+        self._labels, self._most = labels, most_tables
 
     def prepare(self, question: str, folder: Path | None = None) -> None:
         """Load what a first question would wait for, but look into no table.
@@ -260,26 +236,26 @@ class ShowingRetriever:
         if folder is not None:
             self._shelf.start_afresh(folder)
         self._picked(question)
-        self._asked(question, ())
+        self._asked(question, (), None)
 
     def picked(self, question: str) -> tuple[ScoredTable, ...]:
         """The tables of the corpus in the order in which they are searched."""
         return tuple(self._picked(question))
 
-    def retrieve(self, question: str, k: int) -> ShownRetrieval:
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> ShownRetrieval:
         """At most `k` triples of the columns and cells that were found, and what a model is shown.
 
         Raises what the base method raises, and a leaf of `LLMError` where the model cannot be reached.
         """
         clock, trace = Clock(), dict[str, Any]()
         with clock("tables"):
-            tables = self._picked(question)
+            tables = self._picked(question, guide.tables)
         before = self._shelf.encoded
         with clock("databases"):
-            looked_at = tables[: self._most] if self._within is None else tables
+            looked_at = tables[: self._most] if guide.tables is None else tables
             databases = [self._shelf.get(table.table) for table in looked_at]
         with clock("queries"):
-            asked = self._asked(question, databases)
+            asked = self._asked(question, databases, guide.llm)
         if self._expands:
             trace["labels"] = asked.expanded.schema
             trace["cell_queries"] = asked.expanded.cells
@@ -319,19 +295,18 @@ class ShowingRetriever:
             encoded=self._shelf.encoded - before,
         )
 
-    def _picked(self, question: str) -> list[ScoredTable]:
-        if self._within is None:
-            return list(self._base.retrieve(question, PICKED_FROM).tables)
-        found = within(self._base, self._within, lambda id: ()).retrieve(question, PICKED_FROM).tables
+    def _picked(self, question: str, named: Sequence[str] | None = None) -> list[ScoredTable]:
+        # The tables are picked without a model: the solver sees several of them.
+        found = self._base.retrieve(question, PICKED_FROM, Guide(tables=None if named is None else tuple(named))).tables
         ranked = {table.table: table for table in found}
-        return [*ranked.values(), *(ScoredTable(id, 0.0) for id in self._within if id not in ranked)]
+        return [*ranked.values(), *(ScoredTable(id, 0.0) for id in named or () if id not in ranked)]
 
-    def _asked(self, question: str, databases: Sequence[TableDatabases]) -> Asked:
+    def _asked(self, question: str, databases: Sequence[TableDatabases], llm: LLM | None) -> Asked:
         if not self._expands:
             vector = self._shelf.vectors([question])[0]
             return Asked(question, ExpandedQuestion((), ()), ((question, vector),), ((question, vector),))
         titles = [found.vocabulary.title for found in databases]
-        expanded = expand_question(question, titles, self._llm, self._labels)
+        expanded = expand_question(question, titles, llm, self._labels)
         texts = list(dict.fromkeys((*expanded.schema, *expanded.cells)))
         vectors = dict(zip(texts, self._shelf.vectors(texts), strict=True))
         return Asked(

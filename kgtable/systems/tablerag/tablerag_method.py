@@ -25,7 +25,7 @@ from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
 from kgtable.index.graph_index import indexed_contents
 from kgtable.resources import cache_folder
-from kgtable.retrieval.question_terms import extract_labels, plain_labels
+from kgtable.retrieval.labels import extract_labels, plain_labels
 from kgtable.retrieval.registry import Choice, Material, Method, Retrievers, require_range
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.tablerag.databases import (

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Any
 
-import numpy as np
 import pyoxigraph as ox
 
 from kgtable.answering.answer import Answer
@@ -22,21 +20,28 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.config import Settings
-from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.terms import CellAddress
-from kgtable.index.embedding import DEFAULT, Embedder, load_stored
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.substring import folded
 from kgtable.llm.protocol import LLM, OnText
-from kgtable.retrieval.hybrid import NEAREST, TABLES_KEPT, Clock, candidates_query, expand, found_by
-from kgtable.retrieval.question_terms import cosines, extract_labels, plain_labels, question_labels
+from kgtable.retrieval.candidates_query import candidates_query, found_by
+from kgtable.retrieval.expansion import NEAREST, expand
+from kgtable.retrieval.hybrid import TABLES_KEPT
+from kgtable.retrieval.labels import extract_labels, plain_labels, question_labels
 from kgtable.retrieval.registry import Choice, Method, Retrievers, require_range
-from kgtable.retrieval.result import LateTriples, Retrieval, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import (
+    UNGUIDED,
+    Clock,
+    Guide,
+    LateTriples,
+    Retrieval,
+    Retriever,
+    ScoredTable,
+    ScoredTriple,
+)
 from kgtable.retrieval.triples import scored_triple
+from kgtable.systems.thesis.embedding_filter import MOST_CANDIDATES, CandidateTriple, EmbeddingFilter, TripleFilter
 from kgtable.values.text import single_line
-
-MOST_CANDIDATES = 20_000
-"""Candidates that are compared with the question, those with most terms first."""
 
 LONGEST_SENTENCE = 400
 """Characters of a candidate's sentence."""
@@ -48,14 +53,6 @@ class LabelSource(StrEnum):
     MODEL = "model"
     RULES = "rules"
     NONE = "none"
-
-
-class TripleFilter(StrEnum):
-    """What the candidates are ordered by before the budget cuts them."""
-
-    NO = "no"
-    EMBEDDING = "embedding"
-    HYBRID = "hybrid"
 
 
 class Grouping(StrEnum):
@@ -91,14 +88,6 @@ class ThesisOptions:
         require_range(self, ("budget",), 1, MOST_CANDIDATES)
 
 
-class CandidateTriple(NamedTuple):
-    """A triple that the query found: its cell, predicate (an IRI), and sentence."""
-
-    at: CellAddress
-    predicate: str
-    sentence: str
-
-
 def sentence(solution: ox.QuerySolution) -> str:
     """A candidate as a sentence: group, subject and column name, then the object as printed."""
     parts = (solution[name] for name in ("group", "subject", "name"))
@@ -111,24 +100,11 @@ class ThesisRetriever:
 
     name = "thesis"
 
-    def __init__(self, retrievers: Retrievers, options: ThesisOptions, llm: LLM | None = None) -> None:
-        self._retrievers, self._options, self._llm = retrievers, options, llm
-        self._within: frozenset[str] | None = None
+    def __init__(self, retrievers: Retrievers, options: ThesisOptions) -> None:
+        self._retrievers, self._options = retrievers, options
+        self._filter = EmbeddingFilter(retrievers, options.filter, options.embedding)
 
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> Self:
-        """The same retriever with another language model, or none; it never orders tables."""
-        del rerank
-        changed = copy(self)
-        changed._llm = llm
-        return changed
-
-    def within(self, tables: Sequence[str]) -> Self:
-        """The same retriever over the tables with these ids."""
-        changed = copy(self)
-        changed._within = frozenset(tables)
-        return changed
-
-    def retrieve(self, question: str, k: int) -> Retrieval:
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples, and at most the budget, the best first.
 
         Raises `RetrievalError` where the filter has no embedding, a leaf of `LLMError`, `QueryError`,
@@ -136,13 +112,13 @@ class ThesisRetriever:
         """
         clock, trace = Clock(), dict[str, Any]()
         with clock("labels"):
-            labels = self._labels(question, trace)
+            labels = self._labels(question, guide.llm, trace)
         with clock("expansion"):
             terms = dict.fromkeys(filter(None, (*labels, *self._expanded(question, labels, trace))))
         with clock("sparql"):
-            candidates = self._candidates(terms, trace)
+            candidates = self._candidates(terms, guide.tables, trace)
         with clock("filter"):
-            scores = self._scores(question, candidates, trace)
+            scores = self._filter.scores(question, candidates, trace)
             order = sorted(range(len(candidates)), key=lambda place: (-scores[place], candidates[place].at))
         kept = [(candidates[place], scores[place]) for place in order[: min(k, self._options.budget)]]
         best: dict[str, float] = {}
@@ -157,13 +133,13 @@ class ThesisRetriever:
     def _index(self) -> GraphIndex | None:
         return self._retrievers.material.index_if_any
 
-    def _labels(self, question: str, trace: dict[str, Any]) -> tuple[str, ...]:
+    def _labels(self, question: str, llm: LLM | None, trace: dict[str, Any]) -> tuple[str, ...]:
         wanted = self._options.labels
         if wanted is LabelSource.NONE:
             return ()
         index = self._index
         by_rule = plain_labels if index is None else partial(extract_labels, index=index)
-        trace["labels"] = question_labels(question, self._llm if wanted is LabelSource.MODEL else None, by_rule, trace)
+        trace["labels"] = question_labels(question, llm if wanted is LabelSource.MODEL else None, by_rule, trace)
         return tuple(trace["labels"])
 
     def _expanded(self, question: str, labels: Sequence[str], trace: dict[str, Any]) -> list[str]:
@@ -174,7 +150,9 @@ class ThesisRetriever:
         trace["expanded"] = expanded
         return [folded(term) for terms in expanded.values() for term in terms]
 
-    def _candidates(self, terms: Mapping[str, None], trace: dict[str, Any]) -> list[CandidateTriple]:
+    def _candidates(
+        self, terms: Mapping[str, None], tables: Sequence[str] | None, trace: dict[str, Any]
+    ) -> list[CandidateTriple]:
         """The triples that hold a term, those with most terms first, without duplicates."""
         if not terms:
             return []
@@ -184,7 +162,7 @@ class ThesisRetriever:
         held: dict[CellAddress, set[str]] = {}
         brought = Counter[str](dict.fromkeys(terms, 0))
         for term, at, solution in found_by(query, material.store, material.names):
-            if self._within is not None and at.table not in self._within:
+            if tables is not None and at.table not in tables:
                 continue
             if at not in found:
                 found[at] = CandidateTriple(at, solution["predicate"].value, sentence(solution))
@@ -196,33 +174,6 @@ class ThesisRetriever:
         trace |= {"brought": dict(brought), "candidates": len(found)}
         trace["compared"] = min(len(found), MOST_CANDIDATES)
         return [found[at] for at in ranked[:MOST_CANDIDATES]]
-
-    def _scores(self, question: str, candidates: Sequence[CandidateTriple], trace: dict[str, Any]) -> list[float]:
-        """The score of each candidate under the filter."""
-        trace["filter"] = self._options.filter.value
-        if self._options.filter is TripleFilter.NO:  # the candidates come by the number of their terms
-            return [1.0 / place for place in range(1, len(candidates) + 1)]
-        if self._options.filter is TripleFilter.HYBRID:
-            hybrid = self._retrievers.get("hybrid")
-            ranks = {at: rank for rank, at in enumerate(hybrid.retrieve(question, MOST_CANDIDATES).addresses, 1)}
-            return [1.0 / ranks[found.at] if found.at in ranks else 0.0 for found in candidates]
-        embedder = self._embedder
-        trace["embedding"] = embedder.name
-        sentences = {sentence: place for place, sentence in enumerate(dict.fromkeys(c.sentence for c in candidates))}
-        trace["sentences"] = len(sentences)
-        near = cosines(embedder.embed(list(sentences)), embedder.embed([question])[0]) if sentences else np.zeros(0)
-        return [float(near[sentences[found.sentence]]) for found in candidates]
-
-    @cached_property
-    def _embedder(self) -> Embedder:
-        built = DEFAULT if self._index is None or self._index.embedding == "none" else self._index.embedding
-        try:
-            embedder = load_stored(self._options.embedding or built)
-        except MissingExtraError as error:
-            raise RetrievalError(f"The method thesis: {error.message}", hint=error.hint) from error
-        if embedder is None:
-            raise RetrievalError("The filter of thesis needs an embedding.", hint="Or switch it off: thesis:filter=no.")
-        return embedder
 
     def _triples(self, kept: Sequence[tuple[CandidateTriple, float]]) -> LateTriples:
         reader = self._retrievers.material.reader

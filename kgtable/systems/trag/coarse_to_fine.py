@@ -6,9 +6,8 @@ starts by the table scores of `hybrid`, looks at its best tables too, and goes a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,16 @@ import scipy.sparse as sp
 from kgtable.building.generations import Generation
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.inferred.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations, UnionableTables
 from kgtable.index.postings import FloatArray, IntArray
-from kgtable.llm.protocol import LLM
-from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
-from kgtable.retrieval.ranking import Scored, softmax
-from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
-from kgtable.retrieval.table_texts import TriplesOf
+from kgtable.retrieval.cell_scores import Scored, softmax
+from kgtable.retrieval.hybrid import TABLES_KEPT, HybridRetriever
+from kgtable.retrieval.result import UNGUIDED, Clock, Guide, Retrieval, ScoredTable
+from kgtable.retrieval.table_texts import TriplesOf, among, triples_within
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.hypergraph import TableHypergraph
-from kgtable.systems.trag.table_features import similarities
-from kgtable.systems.trag.table_graph import all_near, parts_of_one, personalised_pagerank
+from kgtable.systems.trag.pagerank import personalised_pagerank
+from kgtable.systems.trag.table_features import FeatureRows, similarities
 from kgtable.systems.trag.trag_options import TableRelation, TragOptions
 
 CANDIDATES = 200
@@ -35,6 +33,24 @@ CANDIDATES = 200
 
 TEMPERATURE = 2.0
 """Flattens the table scores of `hybrid` before they become chances to start at a table."""
+
+
+def all_near(rows: FeatureRows, threshold: float) -> sp.csr_matrix:
+    """All pairs of rows whose cosine is at least `threshold`, without loops (equation 8 of the paper)."""
+    pairs = sp.coo_matrix(rows @ rows.T)
+    kept = (pairs.data >= threshold) & (pairs.data > 0) & (pairs.row != pairs.col)
+    return sp.csr_matrix((pairs.data[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
+
+
+def parts_of_one(unions: Iterable[UnionableTables], tables: Sequence[str]) -> sp.csr_matrix:
+    """The tables that the graph states to be parts of one, joined by the score of that."""
+    places = {table: place for place, table in enumerate(tables)}
+    edges = sp.lil_matrix((len(tables), len(tables)))
+    for union in unions:
+        members = [places[table] for table in union.tables if table in places]
+        for place in members:
+            edges[place, [other for other in members if other != place]] = union.score
+    return sp.csr_matrix(edges)
 
 
 class TragRetriever:
@@ -54,20 +70,18 @@ class TragRetriever:
         self._hybrid, self._triples_of, self._relations = hybrid, triples_of, relations
         self._parts = parts_of_one(relations.unions, hypergraph.index.corpus.table_ids)
 
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> TragRetriever:
-        """The same retriever with another language model for the question's labels, or none."""
-        hybrid = self._hybrid.with_model(llm, rerank=rerank)
-        return TragRetriever(self.hypergraph, hybrid, self._triples_of, self._relations, self.options)
+    def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
+        """At most `k` triples, the best first; those of named tables and of the published variant table by table.
 
-    def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples, the best first.
-
-        Those of the published variant are the best table's, then the next one's. Raises a leaf of `LLMError`.
+        Raises a leaf of `LLMError`.
         """
+        return among(self._found(question, k, replace(guide, tables=None)), k, guide.tables, self._triples_of)
+
+    def _found(self, question: str, k: int, guide: Guide) -> Retrieval:
         clock, trace = Clock(), dict[str, Any]()
         scored: Scored | None = None
         if not self.options.published:
-            scored = self._hybrid.score(question, k, clock, trace)
+            scored = self._hybrid.score(question, k, guide, clock, trace)
             if scored is None:
                 return Retrieval(question, (), (), clock.times, self.name, trace)
         with clock("tables"):
@@ -75,7 +89,8 @@ class TragRetriever:
         tables = self._scored_tables(nodes, shares)
         with clock("triples"):
             if scored is None:
-                return Retrieval(question, tuple(self._whole(tables, k)), tables, clock.times, self.name, trace)
+                whole = tuple(triples_within(tables, k, self._triples_of))
+                return Retrieval(question, whole, tables, clock.times, self.name, trace)
             triples = self._hybrid.triples(replace(scored, table_logits=self._logits(nodes, shares)), k)
         return Retrieval(question, triples, tables, clock.times, self.name, trace)
 
@@ -144,15 +159,6 @@ class TragRetriever:
         logits = np.full(self.hypergraph.index.corpus.places.tables, np.log(1e-12), dtype=np.float32)
         logits[nodes] = np.log(np.maximum(shares, 1e-11))
         return logits
-
-    def _whole(self, tables: Sequence[ScoredTable], k: int) -> list[ScoredTriple]:
-        triples: list[ScoredTriple] = []
-        for table in tables:
-            room = islice(self._triples_of(table.table), k - len(triples))
-            triples += (triple._replace(score=table.score) for triple in room)
-            if len(triples) >= k:
-                break
-        return triples
 
 
 def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kgtable.answering.prompting import estimate_tokens
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.question_terms import plain_labels
+from kgtable.retrieval.labels import plain_labels
 from kgtable.systems.tablerag.actions import read_prompt
 from kgtable.systems.tablerag.databases import DatabaseShelf, SearchMode
 from kgtable.systems.tablerag.retriever import Asked, ExpandedQuestion, SchemaCellView

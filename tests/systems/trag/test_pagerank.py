@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from kgtable.index.embedding import normalise
-from kgtable.systems.trag.table_graph import all_near, personalised_pagerank
+from kgtable.systems.trag.coarse_to_fine import all_near
+from kgtable.systems.trag.pagerank import personalised_pagerank
 
 
 def symmetric(seed: int, nodes: int = 30, density: float = 0.2) -> sp.csr_matrix:

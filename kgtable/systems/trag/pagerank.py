@@ -1,37 +1,15 @@
-"""Weighted graphs of tables, and PageRank over them (T-RAG, section 3.3)."""
+"""Personalised PageRank over a graph of tables (T-RAG, section 3.3)."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
-from kgtable.index.inferred.relations import UnionableTables
 from kgtable.index.postings import FloatArray
-from kgtable.systems.trag.table_features import FeatureRows
 from kgtable.systems.trag.trag_options import DAMPING
 
 MOST_STEPS = 50
 TOLERANCE = 1e-6
-
-
-def all_near(rows: FeatureRows, threshold: float) -> sp.csr_matrix:
-    """All pairs of rows whose cosine is at least `threshold`, without loops (equation 8 of the paper)."""
-    pairs = sp.coo_matrix(rows @ rows.T)
-    kept = (pairs.data >= threshold) & (pairs.data > 0) & (pairs.row != pairs.col)
-    return sp.csr_matrix((pairs.data[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
-
-
-def parts_of_one(unions: Iterable[UnionableTables], tables: Sequence[str]) -> sp.csr_matrix:
-    """The tables that the graph states to be parts of one, joined by the score of that."""
-    places = {table: place for place, table in enumerate(tables)}
-    edges = sp.lil_matrix((len(tables), len(tables)))
-    for union in unions:
-        members = [places[table] for table in union.tables if table in places]
-        for place in members:
-            edges[place, [other for other in members if other != place]] = union.score
-    return sp.csr_matrix(edges)
 
 
 def transitions(weights: sp.csr_matrix) -> sp.csr_matrix:
