@@ -17,7 +17,6 @@ from kgtable.building.convert import (
     ConversionOptions,
     Converted,
     JobRunner,
-    few_collections,
     in_processes,
     plan_jobs,
     run_jobs,
@@ -254,7 +253,7 @@ class GenerationContent:
             return self._join(out, between, self._run(jobs), written=False)
         here = jobs[:1] if self._workers > 1 else jobs
         beginning = out.tell()
-        with in_processes(jobs[len(here) :], self._settings, self._workers) as others, few_collections():
+        with in_processes(jobs[len(here) :], self._settings, self._workers) as others:
             for job in here:
                 for record in write_job(job, self._settings, out, beginning, progress=self.progress):
                     self._finished([record])

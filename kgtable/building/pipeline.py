@@ -15,7 +15,7 @@ from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
-from kgtable.building.convert import ConversionOptions, JobRunner
+from kgtable.building.convert import ConversionOptions, JobRunner, few_collections
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
 from kgtable.errors import UsageError
@@ -147,7 +147,7 @@ def build_graph(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
-    with place.building() as current:
+    with place.building() as current, few_collections():
         names = Namespaces(base or (current.base if current else DEFAULT_BASE))
         edited = load_edits(place.path)
         if mapping is not None:
