@@ -20,7 +20,7 @@ from kgtable.errors import UsageError
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import find_files, read_file
 from kgtable.tables.model import Grid, Source, Table
-from tests.tables.reading_cases import workbook
+from tests.tables.readers.files import workbook
 
 SHEET = [
     ["Region", "When", ("2023", "@"), (datetime.date(2023, 1, 1), "mmm-yy")],

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import openpyxl
+import xlwt
 
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits
@@ -38,6 +41,58 @@ def workbook_bytes(cells: dict[str, object], **formats: str) -> bytes:
         sheet[reference].number_format = code
     content = io.BytesIO()
     workbook.save(content)
+    return content.getvalue()
+
+
+def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
+    """An .xlsx; a cell is a value or a pair of value and number format."""
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row, cells in enumerate(rows, 1):
+            for column, value in enumerate(cells, 1):
+                cell = sheet.cell(row, column)
+                cell.value, code = value if isinstance(value, tuple) else (value, None)
+                if code:
+                    cell.number_format = code
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def old_workbook(rows: Sequence[Sequence[Any]]) -> bytes:
+    """An .xls of one sheet; a cell is a value or a pair of value and number format."""
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("S")
+    for row, cells in enumerate(rows):
+        for column, cell in enumerate(cells):
+            value, code = cell if isinstance(cell, tuple) else (cell, None)
+            style = xlwt.XFStyle()
+            if code:
+                style.num_format_str = code
+            if value is not None:
+                sheet.write(row, column, value, style)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def raised_workbook(rows: Sequence[Sequence[Any]]) -> bytes:
+    """An .xls of one sheet; a cell is a value, or a text and the mark raised behind it."""
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("S")
+    plain, raised = xlwt.Font(), xlwt.Font()
+    plain.height, raised.height = 202, 201
+    raised.escapement = xlwt.Font.ESCAPEMENT_SUPERSCRIPT
+    for row, cells in enumerate(rows):
+        for column, cell in enumerate(cells):
+            if isinstance(cell, tuple):
+                sheet.write_rich_text(row, column, [(cell[0], plain), (cell[1], raised)])
+            else:
+                sheet.write(row, column, cell)
+    content = io.BytesIO()
+    book.save(content)
     return content.getvalue()
 
 
