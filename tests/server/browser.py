@@ -23,10 +23,10 @@ MISSING = "no Chromium with its driver here: apt-get install chromium chromium-d
 WAIT = 60
 
 
-class Browser:
-    """One window on one server."""
+class Chromium:
+    """The browser, whose one window is on one server after another."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self) -> None:
         options = webdriver.ChromeOptions()
         options.binary_location = str(CHROMIUM)
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
@@ -34,8 +34,23 @@ class Browser:
         options.add_argument("--force-prefers-reduced-motion")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-        self.url = url.rstrip("/")
-        self.resize(1280, 900)
+
+    def on(self, url: str) -> Browser:
+        """Its window, as new, on a server."""
+        self.driver.get("about:blank")
+        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": url.rstrip("/"), "storageTypes": "all"})
+        browser = Browser(self.driver, url)
+        browser.resize(1280, 900)
+        browser.complaints(), browser.hosts()
+        return browser
+
+
+class Browser:
+    """One window on one server."""
+
+    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+        self.driver, self.url = driver, url.rstrip("/")
 
     def resize(self, width: int, height: int, *, dark: bool = False) -> None:
         """Sets the size of the window and the reader's colours."""
@@ -97,7 +112,3 @@ class Browser:
                 if not address.startswith(("data:", "blob:", "about:", "chrome:")):
                     found.add(address.split("/")[2])
         return found
-
-    def close(self) -> None:
-        """Ends the browser."""
-        self.driver.quit()

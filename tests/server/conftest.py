@@ -10,7 +10,7 @@ import pytest
 import kgtable
 from kgtable.server.options import DefaultGraph, QueueLimits, ServerLimits, ServerSettings
 from kgtable.server.state import GraphFolder
-from tests.server.browser import Browser
+from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser, Chromium
 from tests.server.serving import TOKEN, Running, running, store_with
 
 SAMPLES = Path(kgtable.__file__).parent / "samples"
@@ -73,9 +73,24 @@ def hostile_graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.Knowledge
     return kgtable.build(folder / "a&b <i>.csv", folder / "kg", embedding="none")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what drives the browser."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """The browser of the session."""
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip(MISSING)
+    chromium = Chromium()
+    yield chromium
+    chromium.driver.quit()
+
+
 @pytest.fixture(scope="module")
-def browser(exploring: Running) -> Iterator[Browser]:
+def browser(chromium: Chromium, exploring: Running) -> Browser:
     """A browser on the server of the sample tables."""
-    browser = Browser(exploring.url)
-    yield browser
-    browser.close()
+    return chromium.on(exploring.url)

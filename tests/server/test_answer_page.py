@@ -15,10 +15,9 @@ from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.llm.scripted_server import Hang, Say, ScriptedServer
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser
 from tests.server.serving import Running, running
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 LABORATORY = "What was the revenue of Laboratory in 2024?"
 AMBIGUOUS = "How much was services in 2023?"
 UNKNOWN = "How many moons of Jupiter were found by Galileo in 1610 in Norrvik?"

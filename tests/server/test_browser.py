@@ -8,10 +8,9 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser
 from tests.server.serving import Running
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 ROW = "http://example.org/data/table/halden-segments/row/2"
 PAGES = {
     "ask": "/",

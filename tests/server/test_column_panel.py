@@ -13,10 +13,9 @@ import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser, Chromium
 from tests.server.serving import running
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 PORTS = "Port,Depth (m),Fee\nHalden,12,300\nNorrvik,9,250\nSula,14,410\n"
 
 
@@ -28,13 +27,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def there(folder: Path, request: pytest.FixtureRequest) -> Iterator[Browser]:
+def there(chromium: Chromium, folder: Path, request: pytest.FixtureRequest) -> Iterator[Browser]:
     with running(ServerSettings(port=0, editable=request.param), GraphFolder(folder)) as server:
-        browser = Browser(server.url)
-        try:
-            yield browser
-        finally:
-            browser.close()
+        yield chromium.on(server.url)
 
 
 def opened(browser: Browser) -> str:

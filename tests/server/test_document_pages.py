@@ -14,7 +14,7 @@ from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views.document_windows import LONGEST_PARAGRAPH
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser, Chromium
 from tests.server.serving import Running, running
 
 RENT = "How much rent did the bakery in Oslo pay in 2019?"
@@ -90,15 +90,10 @@ def test_of_a_long_paragraph_the_part_with_the_words_is_given(reports: Running) 
 
 
 @pytest.fixture(scope="module")
-def browser(reports: Running) -> Iterator[Browser]:
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip(MISSING)
-    browser = Browser(reports.url)
-    yield browser
-    browser.close()
+def browser(chromium: Chromium, reports: Running) -> Browser:
+    return chromium.on(reports.url)
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_the_list_of_tables_leads_to_that_of_documents(browser: Browser, width: int, dark: bool) -> None:
     with browser.fitting("documents", width, dark=dark):
@@ -113,7 +108,6 @@ def test_the_list_of_tables_leads_to_that_of_documents(browser: Browser, width: 
         assert browser.find("article h2").text == "Bakeries"
 
 
-@pytest.mark.browser
 def test_words_are_lit_beside_the_answer_and_in_the_document(browser: Browser) -> None:
     browser.resize(390, 800, dark=True)
     browser.open(f"/?q={quote(RENT)}&method=documents")

@@ -12,10 +12,9 @@ import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser, Chromium
 from tests.server.serving import Running, running
 
-in_browser = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 NASTY = 'constructor,"a ""quoted"", name: 1",<b>Umsatz</b> (EUR),Day 🐟,__proto__\n' + "".join(
     f'"{kind}, x:{row % 3}",{kind},{row * 10},2024-0{row % 4 + 1}-1{row % 9},{row}\n'
     for row, kind in enumerate(["<i>a</i>", "b & c", "d=1", "🐟", "constructor"] * 6)
@@ -35,10 +34,8 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def there(nasty: Running) -> Iterator[Browser]:
-    browser = Browser(nasty.url)
-    yield browser
-    browser.close()
+def there(chromium: Chromium, nasty: Running) -> Browser:
+    return chromium.on(nasty.url)
 
 
 def choose(browser: Browser, field: str, words: str) -> None:
@@ -91,8 +88,6 @@ def test_nasty_names_and_values_are_data(nasty: Running) -> None:
     assert nasty.client.get("/api/explore?table=empty&how=count").json()["result"]["text"] == "0"
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 def test_fields_are_chosen_and_kept_in_the_address(there: Browser) -> None:
     there.open("/explore")
     choose(there, "table", "2024 nasty")
@@ -117,8 +112,6 @@ def test_fields_are_chosen_and_kept_in_the_address(there: Browser) -> None:
     assert there.complaints() == []
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (390, True)])
 def test_the_page_fits_and_is_accessible(browser: Browser, width: int, dark: bool) -> None:
     asked = {"table": "planets", "measure": "Moons", "how": "sum", "by": '["Rings"]', "order": '{"by":"@value"}'}

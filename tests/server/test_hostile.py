@@ -13,7 +13,7 @@ import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views.answer_card import LONGEST_TEXT
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Chromium
 from tests.server.serving import Running, running
 
 MARKUP = [
@@ -85,9 +85,7 @@ def test_every_answer_stays_json_and_every_page_harmless(hostile: Running) -> No
     assert "<svg onload" not in page
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
-def test_nothing_runs_in_a_browser(hostile: Running) -> None:
+def test_nothing_runs_in_a_browser(chromium: Chromium, hostile: Running) -> None:
     name = next(id for id in ids(hostile) if "img" in id)
     table = quote(name, safe="")
     iri = get(hostile, f"/api/tables/{table}")["iri"]
@@ -105,16 +103,13 @@ def test_nothing_runs_in_a_browser(hostile: Running) -> None:
         (f"/query?run=1&query={query}", "table.results tbody tr"),
         (f"/sparql?query={query}", "table.results tbody tr"),
     ]
-    browser = Browser(hostile.url)
-    try:
-        for path, ready in visits:
-            browser.open(path)
-            browser.find(ready)
-            assert browser.script("window.harmed") is None, path
-            assert browser.script("document.querySelectorAll('main img, main svg[onload]').length") == 0, path
-        assert browser.hosts() <= {hostile.url.split("/")[2]}
-    finally:
-        browser.close()
+    browser = chromium.on(hostile.url)
+    for path, ready in visits:
+        browser.open(path)
+        browser.find(ready)
+        assert browser.script("window.harmed") is None, path
+        assert browser.script("document.querySelectorAll('main img, main svg[onload]').length") == 0, path
+    assert browser.hosts() <= {hostile.url.split("/")[2]}
 
 
 def test_an_answer_repeats_only_the_beginning_of_a_long_cell(hostile: Running) -> None:

@@ -19,10 +19,9 @@ import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser, Chromium
 from tests.server.serving import running
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 EXPENSES = (
     ("2024-01-03", "Rent", "Halden Homes", 900, "yes"), ("2024-01-09", "Food", "Kiosk", 42.5, "yes"),
     ("2024-01-20", "Travel", "Railway", 120, "no"), ("2024-02-03", "Rent", "Halden Homes", 900, "yes"),
@@ -37,7 +36,7 @@ SIZES = [(1280, False), (1280, True), (390, False)]
 
 
 @pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def there(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     folder = tmp_path_factory.mktemp("spreadsheets")
     book = Workbook()
     sheet = book.active
@@ -50,9 +49,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     (folder / "rooms.csv").write_text(ROOMS, encoding="utf-8")
     kgtable.build(folder, folder / "kg", embedding="none").close()
     with running(ServerSettings(port=0), GraphFolder(folder / "kg")) as server:
-        browser = Browser(server.url)
-        yield browser
-        browser.close()
+        yield chromium.on(server.url)
 
 
 def ask(browser: Browser, question: str) -> str:

@@ -10,10 +10,9 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser
 from tests.server.serving import Running
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)]
 DIGITS = "0 1 2 3 4 5 6 7 8 9"
 MANY = "SELECT * { " + " ".join(f"VALUES ?v{n} {{ {DIGITS} }}" for n in range(4)) + " VALUES ?v4 { 0 1 } }"
 TERMS = """SELECT * {

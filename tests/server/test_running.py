@@ -52,6 +52,12 @@ def writable(tmp_path: Path) -> Iterator[Running]:
         yield server
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts writers that do not wait long for the lock of a graph."""
+    monkeypatch.setattr("kgtable.server.workers.process._STARTER", "tests.server.impatient_worker")
+
+
 def test_a_build_appears_without_a_restart_and_keeps_what_people_wrote(writable: Running, tmp_path: Path) -> None:
     directory = Path(writable.state.view().directory or "")
     assert number(writable.query(COUNT)) == 0
@@ -70,7 +76,7 @@ def test_a_build_appears_without_a_restart_and_keeps_what_people_wrote(writable:
     assert len(writable.query(MINE).json()["results"]["bindings"]) == 2
 
 
-def test_a_write_during_a_build_is_refused_for_a_while(writable: Running) -> None:
+def test_a_write_during_a_build_is_refused_for_a_while(impatient: None, writable: Running) -> None:
     directory = Path(writable.state.view().directory or "")
     with exclusive_lock(directory / LOCK):
         answer = writable.update(INSERT.format(1))

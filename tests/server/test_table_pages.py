@@ -17,10 +17,9 @@ from kgtable.server.api_routes import TABLE_FILES
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Browser, Chromium
 from tests.server.serving import Running, running
 
-in_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 UUID = "001e29d7-77e9-4434-9a3d-f72ef640fa79"
 LONG_ROWS, WIDE_COLUMNS = 1_200, 160
 WIDTHS = [(1400, False), (390, True)]
@@ -64,10 +63,8 @@ def server(graph: Path) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def browser(server: Running) -> Iterator[Browser]:
-    browser = Browser(server.url)
-    yield browser
-    browser.close()
+def browser(chromium: Chromium, server: Running) -> Browser:
+    return chromium.on(server.url)
 
 
 # ---- over HTTP ----
@@ -155,8 +152,6 @@ def in_sight(browser: Browser, position: str) -> bool:
     )
 
 
-@in_browser
-@pytest.mark.browser
 def test_a_cited_cell_far_right_is_shown_with_its_label(browser: Browser) -> None:
     browser.open(f"/tables/wide?cell={EU10}")
     cell = browser.find(".lit")
@@ -167,8 +162,6 @@ def test_a_cited_cell_far_right_is_shown_with_its_label(browser: Browser) -> Non
     assert in_sight(browser, "9,0")
 
 
-@in_browser
-@pytest.mark.browser
 def test_header_and_labels_stay_while_one_scrolls(browser: Browser) -> None:
     browser.open("/tables/long")
     browser.find('[data-cell="1,0"]')
@@ -182,8 +175,6 @@ def test_header_and_labels_stay_while_one_scrolls(browser: Browser) -> None:
     browser.wait(lambda: in_sight(browser, "1,0"))
 
 
-@in_browser
-@pytest.mark.browser
 def test_rows_come_as_one_scrolls_and_go_again(browser: Browser) -> None:
     browser.open("/tables/long")
     browser.find('[data-cell="1,0"]')
@@ -196,8 +187,6 @@ def test_rows_come_as_one_scrolls_and_go_again(browser: Browser) -> None:
     assert browser.find('[data-cell="600,0"]').text == "Station 599"
 
 
-@in_browser
-@pytest.mark.browser
 def test_a_link_to_a_late_row_opens_there(browser: Browser) -> None:
     browser.open("/tables/long?cell=777,1")
     assert browser.find(".lit").text == f"{776 * 37 % 1_000} km"
@@ -205,8 +194,6 @@ def test_a_link_to_a_late_row_opens_there(browser: Browser) -> None:
     assert in_sight(browser, "777,1")
 
 
-@in_browser
-@pytest.mark.browser
 def test_columns_sort_by_value_and_rows_are_found(browser: Browser) -> None:
     browser.open("/tables/long")
     assert browser.find('[data-column="1"] .unit').text == "km"
@@ -223,8 +210,6 @@ def test_columns_sort_by_value_and_rows_are_found(browser: Browser) -> None:
     assert browser.find(".match").text == "Station 1199"
 
 
-@in_browser
-@pytest.mark.browser
 def test_a_facet_narrows_the_rows_and_stands_in_the_address(browser: Browser) -> None:
     browser.open("/tables/long")
     browser.find('[data-facet="2 south"]').click()
@@ -238,8 +223,6 @@ def test_a_facet_narrows_the_rows_and_stands_in_the_address(browser: Browser) ->
     browser.wait(lambda: browser.find("#place").text.startswith(f"{LONG_ROWS + 1:,} rows"))
 
 
-@in_browser
-@pytest.mark.browser
 def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
     browser.open("/tables/table_2")
     browser.find("thead .inferred")
@@ -252,8 +235,6 @@ def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
     assert texts(browser, "h1 .inferred")
 
 
-@in_browser
-@pytest.mark.browser
 def test_a_table_of_a_script_from_right_to_left_runs_so(browser: Browser) -> None:
     browser.open("/tables/cities")
     first, second = browser.find('[data-cell="1,0"]'), browser.find('[data-cell="1,1"]')
@@ -262,8 +243,6 @@ def test_a_table_of_a_script_from_right_to_left_runs_so(browser: Browser) -> Non
     assert ruler.rect["x"] > first.rect["x"]
 
 
-@in_browser
-@pytest.mark.browser
 def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> None:
     browser.open("/tables")
     browser.find("table.list tbody tr")
@@ -281,8 +260,6 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
     assert browser.find(".lit").text == "Station 1199"
 
 
-@in_browser
-@pytest.mark.browser
 @pytest.mark.parametrize(("width", "dark"), WIDTHS)
 @pytest.mark.parametrize(
     ("path", "ready"),

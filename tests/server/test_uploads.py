@@ -29,13 +29,12 @@ from kgtable.server.workers.messages import Problem
 from kgtable.server.workers.table_editor import check_decisions, source_paths
 from kgtable.storage import exclusive_lock
 from tests.server.accessibility import violations
-from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.browser import Chromium
 from tests.server.refusals import refused
 from tests.server.serving import TOKEN, Running, running
 
 FERRIES = "Ferry,Length,Built\nSula,84,1998\nTerna,112,2011\n"
 COSTS = "Costs of the ferries\nIn thousand EUR\n,2023,2024\nSula,410,455\nTerna,520,512\n"
-browsed = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -313,87 +312,75 @@ def test_a_graph_knows_what_it_was_built_from(folder: Path, tmp_path: Path) -> N
         source_paths(gone)
 
 
-@pytest.mark.browser
-@browsed
-def test_tables_are_dropped_corrected_and_asked_about(editable: Running, tmp_path: Path) -> None:
+def test_tables_are_dropped_corrected_and_asked_about(chromium: Chromium, editable: Running, tmp_path: Path) -> None:
     path = tmp_path / "costs.csv"
     path.write_text(COSTS, encoding="utf-8")
-    browser = Browser(editable.url)
+    browser = chromium.on(editable.url)
     folder = os.environ.get("KGTABLE_SCREENSHOTS")
 
     def shot(name: str) -> None:
         if folder:
             browser.driver.save_screenshot(str(Path(folder) / f"upload-{name}.png"))
 
-    try:
-        browser.open("/upload")
-        assert any(link.text == "Upload" for link in browser.all("nav a"))
-        browser.find("#kinds")
-        browser.wait(lambda: "csv" in browser.find("#kinds").text)
-        shot("empty")
-        browser.find("#files").send_keys(str(path))
-        browser.find('[data-table="costs"] table.list')
-        assert "410,000 euros" in browser.find('[data-table="costs"] table.list').text
-        for width, dark in ((1400, False), (1400, True), (390, False), (390, True)):
-            browser.resize(width, 900, dark=dark)
-            shot(f"{width}-{'dark' if dark else 'light'}")
-            assert browser.script("document.documentElement.scrollWidth <= innerWidth")
-            assert violations(browser) == []
-        browser.resize(1280, 900)
-        unit = browser.find('[aria-label="Unit of 2024"]')
-        unit.send_keys("USD")
-        browser.wait(lambda: "US dollars" in browser.find('[data-table="costs"] table.list').text)
-        browser.find("#build").click()
-        browser.wait(lambda: browser.all("#first-question"))
-        shot("built")
-        assert "costs" in browser.find("#built").text
-        assert browser.complaints() == []
-        browser.find('[aria-label="Remove costs.csv from the graph"]').click()
-        browser.wait(lambda: "Removed: costs" in browser.find("#built").text)
-        browser.wait(lambda: not browser.all("#uploaded li"))
-    finally:
-        browser.close()
-
-
-@pytest.mark.browser
-@browsed
-def test_how_a_table_is_read_is_seen_and_changed_on_its_page(editable: Running) -> None:
-    browser = Browser(editable.url)
-    try:
-        browser.open("/tables/ports")
-        browser.find("#reading summary").click()
-        browser.wait(lambda: browser.all("#reading .preview"))
-        browser.find('[aria-label="Header rows of ports"]').send_keys("none")
-        browser.wait(lambda: not browser.all("#reading tr.header"))
-        browser.find('[aria-label="Header rows of ports"]').clear()
-        first = '[aria-label="Row 1 is read as"]'
-        Select(browser.find(first)).select_by_value("note rows")
-        fields = [browser.find(f'[aria-label="{name} of ports"]') for name in ("Header rows", "Rows of notes")]
-        assert [field.get_attribute("value") for field in fields] == ["none", "1"]
-        Select(browser.find(first)).select_by_index(0)
-        browser.wait(lambda: browser.all("#reading tr.header"))
-        browser.find('[aria-label="Title of ports"]').send_keys("Harbours")
-        browser.wait(lambda: "Harbours" in browser.find("#reading h3").text)
-        folder = os.environ.get("KGTABLE_SCREENSHOTS")
-        if folder:
-            browser.driver.save_screenshot(str(Path(folder) / "table-reading.png"))
+    browser.open("/upload")
+    assert any(link.text == "Upload" for link in browser.all("nav a"))
+    browser.find("#kinds")
+    browser.wait(lambda: "csv" in browser.find("#kinds").text)
+    shot("empty")
+    browser.find("#files").send_keys(str(path))
+    browser.find('[data-table="costs"] table.list')
+    assert "410,000 euros" in browser.find('[data-table="costs"] table.list').text
+    for width, dark in ((1400, False), (1400, True), (390, False), (390, True)):
+        browser.resize(width, 900, dark=dark)
+        shot(f"{width}-{'dark' if dark else 'light'}")
+        assert browser.script("document.documentElement.scrollWidth <= innerWidth")
         assert violations(browser) == []
-        browser.find("#decide").click()
-        browser.wait(lambda: browser.all("#mapped"))
-        browser.open("/tables/ports")
-        browser.wait(lambda: "Harbours" in browser.find("#heading").text)
-        assert browser.complaints() == []
-    finally:
-        browser.close()
+    browser.resize(1280, 900)
+    unit = browser.find('[aria-label="Unit of 2024"]')
+    unit.send_keys("USD")
+    browser.wait(lambda: "US dollars" in browser.find('[data-table="costs"] table.list').text)
+    browser.find("#build").click()
+    browser.wait(lambda: browser.all("#first-question"))
+    shot("built")
+    assert "costs" in browser.find("#built").text
+    assert browser.complaints() == []
+    browser.find('[aria-label="Remove costs.csv from the graph"]').click()
+    browser.wait(lambda: "Removed: costs" in browser.find("#built").text)
+    browser.wait(lambda: not browser.all("#uploaded li"))
 
 
-@pytest.mark.browser
-@browsed
-def test_a_newcomer_uploads_asks_looks_and_corrects(editable: Running, tmp_path: Path) -> None:
+def test_how_a_table_is_read_is_seen_and_changed_on_its_page(chromium: Chromium, editable: Running) -> None:
+    browser = chromium.on(editable.url)
+    browser.open("/tables/ports")
+    browser.find("#reading summary").click()
+    browser.wait(lambda: browser.all("#reading .preview"))
+    browser.find('[aria-label="Header rows of ports"]').send_keys("none")
+    browser.wait(lambda: not browser.all("#reading tr.header"))
+    browser.find('[aria-label="Header rows of ports"]').clear()
+    first = '[aria-label="Row 1 is read as"]'
+    Select(browser.find(first)).select_by_value("note rows")
+    fields = [browser.find(f'[aria-label="{name} of ports"]') for name in ("Header rows", "Rows of notes")]
+    assert [field.get_attribute("value") for field in fields] == ["none", "1"]
+    Select(browser.find(first)).select_by_index(0)
+    browser.wait(lambda: browser.all("#reading tr.header"))
+    browser.find('[aria-label="Title of ports"]').send_keys("Harbours")
+    browser.wait(lambda: "Harbours" in browser.find("#reading h3").text)
+    folder = os.environ.get("KGTABLE_SCREENSHOTS")
+    if folder:
+        browser.driver.save_screenshot(str(Path(folder) / "table-reading.png"))
+    assert violations(browser) == []
+    browser.find("#decide").click()
+    browser.wait(lambda: browser.all("#mapped"))
+    browser.open("/tables/ports")
+    browser.wait(lambda: "Harbours" in browser.find("#heading").text)
+    assert browser.complaints() == []
+
+
+def test_a_newcomer_uploads_asks_looks_and_corrects(chromium: Chromium, editable: Running, tmp_path: Path) -> None:
     path = tmp_path / "budget.csv"
     lines = [f"{club},{spent},{spent + 7}" for club, spent in (("Rowing", 410), ("Chess", 52), ("Judo", 133))]
     path.write_text("\n".join(["Spending of the clubs,,", "Club,2023,2024", *lines]), encoding="utf-8")
-    browser = Browser(editable.url)
+    browser = chromium.on(editable.url)
 
     def asked(question: str, answer: str) -> None:
         field = browser.find("#question")
@@ -401,35 +388,32 @@ def test_a_newcomer_uploads_asks_looks_and_corrects(editable: Running, tmp_path:
         field.send_keys(question, Keys.ENTER)
         browser.wait(lambda: answer in browser.find("#answer-text").text)
 
-    try:
-        browser.open("/")
-        next(link for link in browser.all("nav a") if link.text == "Upload").click()
-        browser.find("#files").send_keys(str(path))
-        browser.find('[data-table="budget"] table.list')
-        browser.find("#build").click()
-        browser.find("#first-question").click()
-        browser.wait(lambda: browser.all("#answer-text"))
-        asked("What did Chess spend in 2024?", "59")
-        browser.find('.lit[data-cite="1"]').click()
-        assert "C4" in browser.find("#cell h2").text
-        browser.driver.back()
-        asked("Which club spent the most in 2023?", "Rowing")
-        browser.find(".chart img")
-        assert violations(browser) == []
-        assert browser.find(".chart a").get_attribute("download") == "chart.svg"
-        for summary in browser.all("#way summary"):
-            summary.click()
-        assert "SELECT" in browser.find("#way pre.code").text
+    browser.open("/")
+    next(link for link in browser.all("nav a") if link.text == "Upload").click()
+    browser.find("#files").send_keys(str(path))
+    browser.find('[data-table="budget"] table.list')
+    browser.find("#build").click()
+    browser.find("#first-question").click()
+    browser.wait(lambda: browser.all("#answer-text"))
+    asked("What did Chess spend in 2024?", "59")
+    browser.find('.lit[data-cite="1"]').click()
+    assert "C4" in browser.find("#cell h2").text
+    browser.driver.back()
+    asked("Which club spent the most in 2023?", "Rowing")
+    browser.find(".chart img")
+    assert violations(browser) == []
+    assert browser.find(".chart a").get_attribute("download") == "chart.svg"
+    for summary in browser.all("#way summary"):
+        summary.click()
+    assert "SELECT" in browser.find("#way pre.code").text
 
-        browser.open("/tables/budget")
-        browser.find("#reading summary").click()
-        for year in ("2023", "2024"):
-            browser.find(f'#reading [aria-label="Unit of {year}"]').send_keys("USD")
-        browser.wait(lambda: "US dollars" in browser.find("#reading table.list").text)
-        browser.find("#decide").click()
-        browser.wait(lambda: browser.all("#mapped"))
-        browser.open("/")
-        asked("What did Chess spend in 2024?", "$59")
-        assert browser.complaints() == []
-    finally:
-        browser.close()
+    browser.open("/tables/budget")
+    browser.find("#reading summary").click()
+    for year in ("2023", "2024"):
+        browser.find(f'#reading [aria-label="Unit of {year}"]').send_keys("USD")
+    browser.wait(lambda: "US dollars" in browser.find("#reading table.list").text)
+    browser.find("#decide").click()
+    browser.wait(lambda: browser.all("#mapped"))
+    browser.open("/")
+    asked("What did Chess spend in 2024?", "$59")
+    assert browser.complaints() == []

@@ -88,7 +88,8 @@ def test_bodies_that_cannot_be_read_change_nothing(body: bytes, type: str, path:
     assert objects(path, G1) == before
 
 
-def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path) -> None:
+def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.server.workers.writer.LOCK_WAIT", 0.2)
     generation = start_empty(tmp_path / "kg")
     opening = {"directory": str(tmp_path / "kg"), "base": "the current one is looked up"}
     assert write(tmp_path, "put", TURTLE, graph=G1, open=opening) == 201
