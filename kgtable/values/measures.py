@@ -37,7 +37,7 @@ _FORMS: Final = {measure: tuple(form.format(measure) for form in _WHERE) for mea
 _NUMBERING, _SHARE, _HELD, _TIMES = "numbering", "share", "held", "ratio unit"
 _SENSES: Final = frozenset(sense for forms in _FORMS.values() for sense in forms) | {_NUMBERING, _SHARE, _HELD, _TIMES}
 _TELLING: Final = frozenset(sense for forms in _FORMS.values() for sense in forms[:4]) | {_SHARE, _TIMES}
-_TRAILING = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
+_TRAILING = re.compile(r"(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])$")
 _UNIT_AT_END = re.compile(r"(?:\(\s?(?:in )?|,? in )([^\W\d_]+\.?)\s*\)?$", re.IGNORECASE)
 _PRICED = re.compile(r"[\w¢€$£]\s*/\s*\w|\bper\b(?! ?cent)", re.IGNORECASE)
 """A unit in brackets that makes a price of a rate: "Rate (cent/word)"."""
@@ -57,8 +57,8 @@ def find_measure(name: str) -> Measure | None:
     telling = vocabulary(_TELLING, ANY)
     if all(word not in telling and word.removesuffix("s") not in telling for word in words):
         return None
-    bare = name
-    while (shorter := _TRAILING.sub("", bare)) and shorter != bare:
+    bare = name.rstrip()
+    while (shorter := _TRAILING.sub("", bare).rstrip()) and shorter != bare:
         bare = shorter
     found, end = senses(name, _SENSES, ANY), len(words_of(bare))
     return next((measure for measure in Measure if _states(measure, name, words, found, end)), None)
