@@ -239,7 +239,7 @@ def test_a_cell_that_no_store_can_load_ends_its_file_alone(tmp_path: Path) -> No
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "good.csv").write_text("A,B\n1,2\n")
     (tmp_path / "in" / "open.csv").write_text('A,B\n1,"' + "text of a quote, that is never closed\n" * 240_000)
-    (tmp_path / "in" / "header.csv").write_text("A," + "long " * 1_800_000 + "\n1,2\n")
+    (tmp_path / "in" / "header.csv").write_text("A," + "\U00020000" * 2_200_000 + "\n1,2\n", encoding="utf-8")
     with kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none", workers=2) as graph:
         assert list(graph.tables) == ["good"]
         assert graph.built is not None
