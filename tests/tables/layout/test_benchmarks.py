@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ pytestmark = [
 ]
 
 
+@cache
 def grids(name: str) -> list[Grid]:
     return [grid for grid in read_folder([BENCHMARKS / name / "tables"]) if isinstance(grid, Grid)]
 
