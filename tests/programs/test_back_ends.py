@@ -113,7 +113,6 @@ PROGRAMS: dict[str, Any] = {
     "a length in feet": where("parts", compare(">", "Length", {"value": "3", "unit": "FT"})),
     "the heaviest mass": of("max", "Mass", "parts"),
     "the sum of masses in grams": {"op": "convert", "operand": of("sum", "Mass", "parts"), "unit": "GM"},
-    "durations": limit(sort("race", "Time", descending=False)),
     "groups": sort(group("orders", ["Customer"], total=of("sum", AMOUNT, None) | {"rows": None}), "total"),
     "a scale of thousands": where("budget", compare(">", "2021", 300)),
     "totals asked for": of("sum", "2022", rows_of("budget", choice="totals")),

@@ -14,7 +14,7 @@ from kgtable.programs.compiled.to_sparql import compile_sparql
 from tests.graph.decoding import decode_in_memory
 from tests.programs.back_ends import in_memory, in_sparql, store_of
 from tests.programs.conftest import RACE, table
-from tests.programs.writing import calc, compare, of, project, where
+from tests.programs.writing import calc, compare, limit, of, project, sort, where
 from tests.programs.writing import table as rows_of
 
 HOSTILE = """Name" UNION SELECT 1; --|Value> } DROP ALL #|name" union select 1; --
@@ -80,6 +80,7 @@ def test_another_base_moves_graphs_and_predicates() -> None:
             {"op": "union", "left": project("orders", "Customer"), "right": project("orders", "Customer")},
             "SetOperation",
         ),
+        (limit(sort("race", "Time", descending=False)), "the order of these texts"),
     ],
 )
 def test_what_does_not_map_runs_in_memory(program: object, what: str, relations: dict[str, Relation]) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kgtable.errors import ProgramTypeError, UnitMismatchError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces, text_literal
@@ -43,36 +44,23 @@ from kgtable.programs.algebra import (
     TableRows,
 )
 from kgtable.programs.compiled.sparql_cells import (
-    CellReading,
-    ColumnReading,
-    ComputedTerm,
-    GraphRows,
-    HandedReading,
-    SparqlConstant,
-    SparqlValue,
-    comparison_of,
-    number_in,
-    number_of,
-)
-from kgtable.programs.compiled.sparql_patterns import (
-    BracedPattern,
-    GroupPattern,
+    MOST_LISTED,
+    SIGNS,
+    Pattern,
     QueryContext,
-    SubSelect,
+    SparqlValue,
+    TablePattern,
     decimal_literal,
     does_not_map,
-    indented,
-    is_variable,
+    pattern_lines,
 )
 from kgtable.programs.executor import constant_datum, places_of
 from kgtable.programs.realize import realize
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import number_in_unit, sort_key
+from kgtable.programs.scalars import normal, text_of
 from kgtable.programs.types import Scope, Type, bind, check, columns_of, joined, names_of
 
 _ANY = Type(None)
-_HandOn = Callable[[str, str], str]
-"""Gives the outer variable of an expression over the inner pattern, named after the second text."""
 
 
 @dataclass(frozen=True)
@@ -102,16 +90,43 @@ def compile_sparql(program: Program, relations: Mapping[str, Relation], names: N
 
 
 @dataclass
-class _Relation:
-    """A compiled relation: its pattern, what its columns are, and the variables that order its rows."""
+class _SubSelect:
+    """A sub-select whose output variables are found out while the rest is compiled."""
 
-    group: GroupPattern
+    context: QueryContext
+    inner: Pattern
+    modifiers: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+    """The variables by their expressions over the inner pattern."""
+
+    def output(self, value: SparqlValue, wanted: str = "value", call: str = "{}") -> SparqlValue:
+        """A value of the inner pattern, or what a call makes of it, as it is outside."""
+        sparql = call.format(value.sparql)
+        if sparql not in self.outputs:
+            self.outputs[sparql] = sparql if is_variable(sparql) else self.context.variable(wanted)
+        return replace(value, sparql=self.outputs[sparql], cell=None)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the pattern."""
+        columns = [name if name == sparql else f"({sparql} AS {name})" for sparql, name in self.outputs.items()]
+        head = f"SELECT {' '.join(columns)} WHERE {{"
+        wrapped: Pattern = [head] if len(head) < 100 else ["SELECT", [*columns], "WHERE {"]
+        yield from pattern_lines(["{", [*wrapped, self.inner, "}", *self.modifiers], "}"])
+
+
+@dataclass
+class _Relation:
+    """A compiled relation: its pattern, its columns by table, the computed ones, and what orders its rows."""
+
+    pattern: Pattern
     scope: Scope
-    bases: tuple[GraphRows, ...] = ()
+    tables: tuple[Callable[[int], SparqlValue], ...] = ()
     computed: tuple[SparqlValue, ...] = ()
     order: tuple[str, ...] = ()
     sorted_by: tuple[tuple[str, bool], ...] = ()
     """The variables of a sort right below, and whether the largest come first."""
+    table: TablePattern | None = None
+    """The table whose rows these are, where they are those of one."""
 
 
 class _Compiler(QueryContext):
@@ -123,11 +138,13 @@ class _Compiler(QueryContext):
         if isinstance(program.root, Rows):
             found = self.rows(program.root)
             names = tuple(name for name, _ in columns_of(found.scope))
-            values = self._columns(found)
+            values = list(found.computed)
+            for read, source in zip(found.tables, found.scope.sources, strict=True):
+                values += [read(column.index) for column in source.relation.columns]
         else:
-            found = _Relation(GroupPattern(), Scope())
+            found = _Relation([], Scope())
             names, values = ("value",), [self.expression(program.root, found)]
-        shown = [value.number() if value.kind == "number" else _shown(value) for value in values]
+        shown = [self._shown(value, found.pattern) for value in values]
         variables = [
             sparql if is_variable(sparql) and shown.count(sparql) == 1 else self.variable(name)
             for sparql, name in zip(shown, names, strict=True)
@@ -136,24 +153,30 @@ class _Compiler(QueryContext):
             sparql if sparql == variable else f"({sparql} AS {variable})"
             for sparql, variable in zip(shown, variables, strict=True)
         ]
-        modifiers = self._ordering(found)
-        where = found.group.lines()
-        if self._is_flat(found) and set(columns) == set(found.group.blocks[0].outputs.values()):  # type: ignore[attr-defined]
-            # One aggregate is a query of its own, not a sub-select of one.
-            select = found.group.blocks[0]
-            assert isinstance(select, SubSelect)
-            by_name = {name: sparql for sparql, name in select.outputs.items()}
-            columns = [f"({by_name[name]} AS {name})" for name in columns]
-            where = select.inner.lines()
-        body = "\n".join([f"SELECT {' '.join(columns)} WHERE {{", *indented(where), "}", *modifiers])
+        modifiers, where = self._ordering(found), found.pattern
+        if len(where) == 1 and isinstance(where[0], _SubSelect) and not where[0].modifiers:
+            select = where[0]
+            if set(columns) == set(select.outputs.values()):
+                # One aggregate is a query of its own, not a sub-select of one.
+                by_name = {name: sparql for sparql, name in select.outputs.items()}
+                columns, where = [f"({by_name[name]} AS {name})" for name in columns], select.inner
+        body = pattern_lines([f"SELECT {' '.join(columns)} WHERE {{", where, "}", *modifiers])
         words = textwrap.wrap(" ".join(realize(program).split()), 100)
-        units = tuple(value.unit if value.kind == "number" else None for value in values)
-        text = "\n".join([*(f"# {line}" for line in words), _declared(body, self.names)]) + "\n"
+        text = "\n".join([*(f"# {line}" for line in words), _declared("\n".join(body), self.names)]) + "\n"
+        units = tuple(value.unit for value in values)
         return SparqlQuery(text, names, tuple(name.removeprefix("?") for name in variables), units)
 
-    def _is_flat(self, found: _Relation) -> bool:
-        blocks = found.group.blocks
-        return len(blocks) == 1 and isinstance(blocks[0], SubSelect) and not blocks[0].modifiers
+    def _shown(self, value: SparqlValue, pattern: Pattern) -> str:
+        """A number, or a text as the program prints it."""
+        printed = {text: text_of(datum) for text, datum in (value.texts or {}).items()}
+        if all(normal(text) == normal(other) for text, other in printed.items()):
+            return value.sparql
+        if len(printed) > MOST_LISTED:
+            raise does_not_map("how each of many cells is printed")
+        text, held, shown = self.bound(pattern, value.sparql, "text"), self.variable("held"), self.variable("printed")
+        rows: Pattern = [f"({text_literal(text)} {text_literal(other)})" for text, other in printed.items()]
+        pattern += ["OPTIONAL {", [f"VALUES ({held} {shown}) {{", rows, "}", f"FILTER({held} = {text})"], "}"]
+        return shown
 
     # Relations
 
@@ -161,16 +184,15 @@ class _Compiler(QueryContext):
         match node:
             case TableRows():
                 bound = bind(node, self._relations)
-                base = GraphRows(self, node, bound.relation)
-                return _Relation(base.group, Scope((bound,)), (base,), (), (base.place,))
+                table = TablePattern(self, node, bound.relation)
+                return _Relation([table], Scope((bound,)), (table.column,), order=(table.place,), table=table)
             case Filter(source, condition):
                 found = self._unsorted(source)
                 for part in condition.conditions if isinstance(condition, And) else (condition,):
-                    test = self.condition(part, found, required=True)
-                    found.group.add(f"FILTER({test})")
-                if len(found.bases) == 1 and not found.computed:
-                    base = found.bases[0].narrowed(places_of(node, self._relations))
-                    found = replace(found, bases=(base,))
+                    found.pattern.append(f"FILTER({self.condition(part, found, required=True)})")
+                if found.table is not None:
+                    places = places_of(node, self._relations)
+                    found.table.rows = places if len(places) else found.table.rows
                 return found
             case Join():
                 return self._join(node)
@@ -178,20 +200,22 @@ class _Compiler(QueryContext):
                 return self._group(node)
             case Sort(source, keys):
                 found = self._unsorted(source)
-                terms = []
-                for key in keys:
-                    value = self.expression(key.expression, found)
-                    terms.append((self.bound(found.group, value.order(), "key"), key.descending))
-                return replace(found, sorted_by=tuple(terms))
+                terms = [(self.expression(key.expression, found).order(), key.descending) for key in keys]
+                return replace(
+                    found,
+                    sorted_by=tuple((self.bound(found.pattern, term, "key"), descending) for term, descending in terms),
+                )
+            case Limit(ties=True):
+                return self._ties(node)
             case Limit():
-                return self._limit(node)
+                return self._limit(node)[1]
             case Project(source, columns, distinct=True):
                 return self._group(GroupBy(source, columns, ()))  # in the order of the first rows
             case Project(source, columns):
                 found = self.rows(source)
                 values = tuple(self.expression(output.expression, found) for output in columns)
                 scope = Scope((), names_of(columns), tuple(_ANY for _ in values))
-                return replace(found, scope=scope, bases=(), computed=values)
+                return replace(found, scope=scope, tables=(), computed=values, table=None)
         raise does_not_map(type(node).__name__)
 
     def _unsorted(self, node: Rows) -> _Relation:
@@ -208,7 +232,7 @@ class _Compiler(QueryContext):
             if descending:
                 terms.append(f"DESC({variable})")
             else:
-                terms += [self.bound(found.group, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
+                terms += [self.bound(found.pattern, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
         terms += found.order
         return [f"ORDER BY {' '.join(terms)}"] if terms else []
 
@@ -220,96 +244,69 @@ class _Compiler(QueryContext):
             key = self.variable("key")
             for side, expression in ((left, pair.left), (right, pair.right)):
                 value = self.expression(expression, side)
-                if not isinstance(value, CellReading):
-                    raise does_not_map("a join by computed keys")
-                sparql = value.key()
-                value.require()
-                side.group.add(f"BIND({sparql} AS {key})", f"FILTER(BOUND({key}))")
-        group = GroupPattern(BracedPattern(left.group), BracedPattern(right.group))
-        bases, values = left.bases + right.bases, left.computed + right.computed
-        return _Relation(group, joined(left.scope, right.scope), bases, values, left.order + right.order)
+                _require(value)
+                side.pattern += [f"BIND({value.join_key()} AS {key})", f"FILTER(BOUND({key}))"]
+        return _Relation(
+            ["{", left.pattern, "}", "{", right.pattern, "}"],
+            joined(left.scope, right.scope),
+            left.tables + right.tables,
+            left.computed + right.computed,
+            left.order + right.order,
+        )
 
     def _group(self, node: GroupBy) -> _Relation:
         one = isinstance(node.source, Limit) and node.source.count == 1  # its rows are equal in the sort's order
         found = self.rows(node.source) if one else self._unsorted(node.source)
         keys = [self.expression(key.expression, found) for key in node.keys]
-        select = SubSelect(self, found.group)
-        outer = GroupPattern(select)
-        by = [self.bound(found.group, key.group_key(), "key") for key in keys]
+        select = _SubSelect(self, found.pattern)
+        by = [self.bound(found.pattern, key.group_key(), "key") for key in keys]
+        values = [select.output(key, "value", "{}" if key.sparql in by else "MIN({})") for key in keys]
         if by:
             select.modifiers.append(f"GROUP BY {' '.join(dict.fromkeys(by))}")
-
-        def hand_on(sparql: str, wanted: str) -> str:
-            return select.keep(sparql) if sparql in by else select.output(f"MIN({sparql})", wanted)
-
-        values = [self._handed(key, hand_on, outer) for key in keys]
         for measure in node.measures:
             if not isinstance(measure.expression, Aggregate) or measure.expression.rows is not None:
                 raise does_not_map("a measure of a group that is not one of its aggregates")
-            value = self._aggregated(measure.expression, found, alone=False)
-            values.append(self._handed(value, select.output, outer))
+            values.append(select.output(self._aggregated(measure.expression, found, alone=False)))
         order: tuple[str, ...] = ()
-        if node.keys and found.order:
+        if by and found.order:
             first = found.order[0]
             for variable in found.order[1:]:
                 first = f"({first} * 10000000 + {variable})"
-            order = (select.output(f"MIN({first})", "first"),)
+            order = (select.output(SparqlValue(f"MIN({first})"), "first").sparql,)
         scope = Scope((), names_of((*node.keys, *node.measures)), tuple(_ANY for _ in values))
-        return _Relation(outer, scope, (), tuple(values), order)
+        return _Relation([select], scope, (), tuple(values), order)
 
-    def _limit(self, node: Limit) -> _Relation:
-        """The first rows as a sub-select: cells are read anew outside of it."""
-        if node.ties:
-            return self._ties(node)
+    def _limit(self, node: Limit) -> tuple[_SubSelect, _Relation]:
+        """The first rows as a sub-select, which gives what is asked of them."""
         found = self.rows(node.source)
         if found.sorted_by:
-            found.group.add(f"FILTER(BOUND({found.sorted_by[0][0]}))")
-        select = SubSelect(self, found.group)
-        outer = GroupPattern(select)
-        for variable in (*(name for base in found.bases for name in (base.row, base.place)), *found.order):
-            select.keep(variable)
-        for variable, _ in found.sorted_by:
-            select.keep(variable)
-        select.modifiers += [*self._ordering(found), f"LIMIT {node.count}"]
-        select.modifiers += [f"OFFSET {node.offset}"] if node.offset else []
-
-        def hand_on(sparql: str, wanted: str) -> str:
-            return select.keep(sparql) if is_variable(sparql) else select.output(sparql, wanted)
-
-        values = tuple(self._handed(value, hand_on, outer) for value in found.computed)
-        bases = tuple(base.again(outer) for base in found.bases)
-        return replace(found, group=outer, bases=bases, computed=values)
+            found.pattern.append(f"FILTER(BOUND({found.sorted_by[0][0]}))")
+        modifiers = [*self._ordering(found), f"LIMIT {node.count}"]
+        select = _SubSelect(self, found.pattern, [*modifiers, *([f"OFFSET {node.offset}"] if node.offset else [])])
+        for variable in (*found.order, *(variable for variable, _ in found.sorted_by)):
+            select.output(SparqlValue(variable))
+        tables = tuple(partial(lambda read, column: select.output(read(column)), read) for read in found.tables)
+        values = tuple(map(select.output, found.computed))
+        return select, replace(found, pattern=[select], tables=tables, computed=values, table=None)
 
     def _ties(self, node: Limit) -> _Relation:
         """The rows that are not worse than the worst of the first ones."""
-        found, other = self.rows(node.source), self._limit(replace(node, ties=False))
+        found = self.rows(node.source)
         if node.offset or len(found.sorted_by) != 1:
             raise does_not_map("ties of a sort by several keys, or not from its first row")
+        _, other = self._limit(replace(node, ties=False))
         (key, descending), (worst, _) = found.sorted_by[0], other.sorted_by[0]
-        select = SubSelect(self, other.group)
-        bound = select.output(f"{'MIN' if descending else 'MAX'}({worst})", "worst")
-        found.group.blocks.append(select)
-        found.group.add(f"FILTER({key} {'>=' if descending else '<='} {bound})")
+        select = _SubSelect(self, other.pattern)
+        bound = select.output(SparqlValue(worst), "worst", "MIN({})" if descending else "MAX({})").sparql
+        found.pattern += [select, f"FILTER({key} {'>=' if descending else '<='} {bound})"]
         return found
 
-    def _columns(self, found: _Relation) -> list[SparqlValue]:
-        values = list(found.computed)
-        for base in found.bases:
-            values += [ColumnReading(base, column.index) for column in base.relation.columns]
-        return values
-
-    def _handed(self, value: SparqlValue, hand_on: _HandOn, group: GroupPattern) -> SparqlValue:
-        """A value inside a sub-select, as it is outside."""
-        if isinstance(value, CellReading):
-            return HandedReading(self, value, group, hand_on)
-        return ComputedTerm(hand_on(value.number(), "value"), value.unit, value.scale)
-
-    def bound(self, group: GroupPattern, sparql: str, wanted: str) -> str:
+    def bound(self, pattern: Pattern, sparql: str, wanted: str) -> str:
         """A variable with the value of an expression."""
         if is_variable(sparql):
             return sparql
         variable = self.variable(wanted)
-        group.add(f"BIND({sparql} AS {variable})")
+        pattern.append(f"BIND({sparql} AS {variable})")
         return variable
 
     # Expressions
@@ -320,22 +317,35 @@ class _Compiler(QueryContext):
                 place = found.scope.resolve(node)
                 if isinstance(place, int):
                     return found.computed[place]
-                base, column = found.bases[place.source], place.column
-                return ColumnReading(base, base.relation.label_column() if column == "@label" else column)
+                column = place.column
+                if column == "@label":
+                    column = found.scope.sources[place.source].relation.label_column()
+                if isinstance(column, int):
+                    return found.tables[place.source](column)
+                raise does_not_map(column)
             case Constant():
-                return SparqlConstant(constant_datum(node))
+                datum = constant_datum(node)
+                if datum.number is not None:
+                    return SparqlValue(decimal_literal(datum.number), datum.unit)
+                return SparqlValue(text_literal(text_of(datum)), texts={text_of(datum): datum})
             case Convert(operand, unit):
-                return ComputedTerm(number_in(self.expression(operand, found), unit), unit)
+                return SparqlValue(self.expression(operand, found).number(unit), unit)
             case Aggregate(rows=Rows() as rows):
                 inner = self.rows(rows)
-                select = SubSelect(self, inner.group)
+                select = _SubSelect(self, inner.pattern)
                 value = self._aggregated(node, inner, alone=True)
                 of = f" {node.argument.name}" if isinstance(node.argument, ColumnRef) else ""
-                found.group.blocks.append(select)
-                hand_on = lambda sparql, _: select.output(sparql, f"{node.function.value}{of}")  # noqa: E731
-                return self._handed(value, hand_on, found.group)
-            case Lookup():
-                return self._lookup(node, found)
+                found.pattern.append(select)
+                return select.output(value, f"{node.function.value}{of}")
+            case Lookup(value=of_rows, rows=rows):
+                inner = self.rows(rows)
+                value = self.expression(of_rows, inner)
+                select = _SubSelect(self, inner.pattern)
+                key = SparqlValue(self.bound(inner.pattern, value.group_key(), "key"))
+                # No HAVING: Virtuoso takes it only after GROUP BY.
+                count = select.output(key, "different", "COUNT(DISTINCT {})").sparql
+                found.pattern += [select, f"FILTER({count} <= 1)"]
+                return select.output(value, "the value", "SAMPLE({})")
         raise does_not_map(type(node).__name__)
 
     def condition(self, node: Expression, found: _Relation, *, required: bool = False) -> str:
@@ -344,105 +354,67 @@ class _Compiler(QueryContext):
         With `required` the rows without the cells that it compares can be left out beforehand.
         """
         match node:
-            case And(conditions):
-                return " && ".join(f"({self.condition(part, found)})" for part in conditions)
-            case Or(conditions):
-                return " || ".join(f"({self.condition(part, found)})" for part in conditions)
+            case And(conditions) | Or(conditions):
+                sign = " && " if isinstance(node, And) else " || "
+                return sign.join(f"({self.condition(part, found)})" for part in conditions)
             case Not(inner):
                 return f"!({self.condition(inner, found)})"
-            case Compare(relator, left, right):
-                a, b = self.expression(left, found), self.expression(right, found)
-                sparql = comparison_of(relator, a, b)
-                if required:
-                    a.require()
-                    b.require()
-                return sparql
             case Membership(operand, choices) if not isinstance(choices, Rows):
-                value = self.expression(operand, found)
-                others = [self.expression(choice, found) for choice in choices]
-                tests = [f"({comparison_of(Relator.EQUAL, value, other)})" for other in others]
-                return " || ".join(tests) or "false"
+                return self.condition(Or(tuple(Compare(Relator.EQUAL, operand, one) for one in choices)), found)
             case IsMissing(operand):
-                value = self.expression(operand, found)
-                sparql = value.number() if value.kind == "number" else _shown(value)
-                return f"!BOUND({self.bound(found.group, sparql, 'value')})"
+                return f"!BOUND({self.bound(found.pattern, self.expression(operand, found).sparql, 'value')})"
+            case Compare(relator, left, right):
+                value = self.expression(left, found)
+                if isinstance(right, Constant):
+                    test = value.compared(relator, constant_datum(right))
+                elif relator in SIGNS:
+                    other = self.expression(right, found)
+                    test = f"{value.number()} {SIGNS[relator]} {other.number(value.unit)}"
+                    _require(other, required)
+                else:
+                    raise does_not_map("a comparison of these columns")
+                _require(value, required)
+                return test
         raise does_not_map(f"{type(node).__name__} as a condition")
 
     def _aggregated(self, node: Aggregate, found: _Relation, *, alone: bool) -> SparqlValue:
         """An aggregate over rows; `alone` where the rows serve nothing else."""
         function = node.function
         if node.argument is None:
-            return ComputedTerm("COUNT(*)", "NUM")
+            return SparqlValue("COUNT(*)", "NUM")
         value = self.expression(node.argument, found)
         if function is AggregateFunction.COUNT_DISTINCT:
-            key = self.bound(found.group, value.group_key(), "key")
-            return ComputedTerm(f"COUNT(DISTINCT {key})", "NUM")
+            return SparqlValue(f"COUNT(DISTINCT {self.bound(found.pattern, value.group_key(), 'key')})", "NUM")
+        # An expression that fails for one row would spoil the aggregate of all.
+        sparql = self.bound(found.pattern, value.sparql, "value")
         if function is AggregateFunction.COUNT:
-            sparql = value.number() if value.kind == "number" else _shown(value)
-            # An expression that fails for one row would spoil the count of all.
-            return ComputedTerm(f"COUNT({self.bound(found.group, sparql, 'value')})", "NUM")
+            return SparqlValue(f"COUNT({sparql})", "NUM")
+        _require(value, alone)
+        if alone and not value.complete and value.cell is None:
+            found.pattern.append(f"FILTER(BOUND({sparql}))")
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
-            return self._extreme(function, value, found, alone=alone)
+            if value.order() != value.sparql or not (alone or value.complete):
+                raise does_not_map("the extremes of texts, or of groups with missing values")
+            return replace(value, sparql=f"{function.value.upper()}({sparql})")
         if function not in (AggregateFunction.SUM, AggregateFunction.MEAN):
             raise does_not_map(function.value)
-        if isinstance(value, ColumnReading) and value.is_repeated:
+        if value.is_repeated:
             raise does_not_map("values that are added once for each value of another column")
-        number = self._given(number_of(value), value, found, alone=alone)
-        total = f"SUM({number})" if alone or value.complete else f"SUM(COALESCE({number}, 0))"
-        if function is AggregateFunction.MEAN:
-            return ComputedTerm(f"({total} / COUNT({number}))", value.unit, value.scale)
+        value.number()
+        total = f"SUM({sparql})" if alone or value.complete else f"SUM(COALESCE({sparql}, 0))"
         # The sum of nothing is missing; SPARQL says 0. Virtuoso knows no aggregates within IF.
-        return ComputedTerm(f"({total} + 0 / COUNT({number}))", value.unit, value.scale)
-
-    def _given(self, sparql: str, value: SparqlValue, found: _Relation, *, alone: bool) -> str:
-        """The values to aggregate; rows without one are left out where nothing else needs them."""
-        if alone:
-            value.require()
-        if value.complete:
-            return sparql
-        sparql = self.bound(found.group, sparql, "value")
-        if alone and not isinstance(value, ColumnReading):
-            found.group.add(f"FILTER(BOUND({sparql}))")
-        return sparql
-
-    def _extreme(
-        self, function: AggregateFunction, value: SparqlValue, found: _Relation, *, alone: bool
-    ) -> SparqlValue:
-        """The smallest or largest value; a missing one would spoil it, so it takes the other extreme."""
-        name, sparql = function.value.upper(), value.order()
-        if value.kind != "number" and (not isinstance(value, CellReading) or sparql != value.term()):
-            raise does_not_map("the order of these texts")
-        sparql = self._given(sparql, value, found, alone=alone)
-        aggregate = f"{name}({sparql})"
-        if not alone and not value.complete and isinstance(value, CellReading) and value.terms:
-            pick = max if function is AggregateFunction.MIN else min
-            other = pick(value.terms, key=lambda term: sort_key(value.terms[term]))
-            number = number_in_unit(value.terms[other], value.unit)
-            worst = decimal_literal(number) if value.kind == "number" else text_literal(other)
-            aggregate = f"IF(COUNT({sparql}) > 0, {name}(COALESCE({sparql}, {worst})), 1 / 0)"
-        if isinstance(value, CellReading) and value.kind != "number":
-            return HandedReading(self, value, found.group, lambda *_: aggregate)
-        return ComputedTerm(aggregate, value.unit, value.scale)
-
-    def _lookup(self, node: Lookup, found: _Relation) -> SparqlValue:
-        inner = self.rows(node.rows)
-        value = self.expression(node.value, inner)
-        select = SubSelect(self, inner.group)
-        different = value.group_key() if isinstance(value, CellReading) else value.number()
-        different = self.bound(inner.group, different, "key")
-        # No HAVING: Virtuoso takes it only after GROUP BY.
-        count = select.output(f"COUNT(DISTINCT {different})", "different")
-        found.group.blocks.append(select)
-        found.group.add(f"FILTER({count} <= 1)")
-
-        def hand_on(sparql: str, wanted: str) -> str:
-            return select.output(f"SAMPLE({sparql})", f"the {wanted}")
-
-        return self._handed(value, hand_on, found.group)
+        rest = f"/ COUNT({sparql})" if function is AggregateFunction.MEAN else f"+ 0 / COUNT({sparql})"
+        return replace(value, sparql=f"({total} {rest})")
 
 
-def _shown(value: SparqlValue) -> str:
-    return value.text() if isinstance(value, CellReading) else value.number()
+def _require(value: SparqlValue, required: bool = True) -> None:
+    """Leave out the rows without a value."""
+    if required and value.cell is not None:
+        value.cell.required = True
+
+
+def is_variable(sparql: str) -> bool:
+    return re.fullmatch(r"\?\w+", sparql) is not None
 
 
 def _declared(body: str, names: Namespaces) -> str:
