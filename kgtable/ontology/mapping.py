@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import (
+    COLUMNS,
     EDITABLE,
     INFERRED,
     KIND,
@@ -24,11 +25,9 @@ from kgtable.ontology.mapping_rows import (
     TABLE,
     TABLE_EDITABLE,
     TABLE_PARSERS,
+    TABLES,
     VARIANT,
-    checked,
-    is_table_file,
     read_rows,
-    read_table_rows,
     row_indexes,
 )
 from kgtable.ontology.proposals import TableProposal
@@ -36,6 +35,8 @@ from kgtable.tables.model import LayoutDecision
 
 MappingKey: TypeAlias = tuple[str, str]
 """What a row of a mapping is about: a column name and the tables it is restricted to, or ``""``."""
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,14 @@ class ColumnMapping:
     @property
     def texts(self) -> dict[str, str]:
         """What is decided, by the columns of the mapping: the inverse of `column_mapping`."""
-        scale = next((name for name, power in SCALES.items() if power == self.scale), None)
-        found = {"predicate": self.predicate, "unit": self.unit, "scale": scale, "datatype": self.datatype}
-        found |= {INFERRED: self.name, ROLE: self.role, KIND: self.kind, VARIANT: self.variant}
+        found = {named: getattr(self, own) for named, own in _OWN_NAMES.items()}
+        found["scale"] = next((name for name, power in SCALES.items() if power == self.scale), None)
         return {name: text for name, text in found.items() if text is not None}
+
+
+_OWN_NAMES = {"predicate": "predicate", "unit": "unit", "scale": "scale", "datatype": "datatype", INFERRED: "name",
+              ROLE: "role", KIND: "kind", VARIANT: "variant"}  # fmt: skip
+"""The field of `ColumnMapping` for each column of the mapping."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +94,11 @@ class UserMapping:
         """
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
-        rows = read_table_rows(path)
-        about_tables = {row.values[TABLE]: decided for row in rows if (decided := row.decisions(TABLE_EDITABLE))}
-        places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
-        if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
-            return cls({}, about_tables, places)
+        columns, tables = read_rows(path, COLUMNS), read_rows(path, TABLES)
         return cls(
-            {row.key: decisions for row in checked(read_rows(path)) if (decisions := row.decisions(EDITABLE))},
-            about_tables,
-            places,
+            {COLUMNS.key_of(row): decided for row in columns if (decided := row.decisions(EDITABLE))},
+            {row.values[TABLE]: decided for row in tables if (decided := row.decisions(TABLE_EDITABLE))},
+            {row.values[TABLE]: f"{row.path}, line {row.line}" for row in tables},
         )
 
     @classmethod
@@ -224,25 +225,9 @@ class UserMapping:
 
     def over(self, other: UserMapping) -> UserMapping:
         """The two mappings merged; decisions of this one take precedence, and an empty one takes back."""
-        keys = {**other.edits, **self.edits}
-        tables = {
-            pattern: {
-                name: text
-                for name, text in ({**other.tables.get(pattern, {}), **self.tables.get(pattern, {})}).items()
-                if text
-            }
-            for pattern in {**other.tables, **self.tables}
-        }
         return UserMapping(
-            {
-                key: {
-                    name: text
-                    for name, text in ({**other.edits.get(key, {}), **self.edits.get(key, {})}).items()
-                    if text
-                }
-                for key in keys
-            },
-            {pattern: decided for pattern, decided in tables.items() if decided},
+            _merged(self.edits, other.edits),
+            {pattern: told for pattern, told in _merged(self.tables, other.tables).items() if told},
             {**other.places, **self.places},
             {**other.proposed, **self.proposed},
         )
@@ -273,6 +258,15 @@ def check_column(table: str, column: str, names: Sequence[str]) -> None:
         raise MappingError(f"{table} has no column {column!r}.{_nearest(column, names)}")
 
 
+def _merged(
+    mine: Mapping[_Key, Mapping[str, str]], others: Mapping[_Key, Mapping[str, str]]
+) -> dict[_Key, dict[str, str]]:
+    return {
+        key: {name: text for name, text in {**others.get(key, {}), **mine.get(key, {})}.items() if text}
+        for key in {**others, **mine}
+    }
+
+
 def _no_table(pattern: str, tables: Sequence[str]) -> list[str]:
     if any(pattern == table or fnmatchcase(table, pattern) for table in tables):
         return []
@@ -287,14 +281,5 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 def column_mapping(values: Mapping[str, str]) -> ColumnMapping:
     """The decisions in canonical texts of the mapping's columns."""
-    scale = values.get("scale")
-    return ColumnMapping(
-        predicate=values.get("predicate"),
-        unit=values.get("unit"),
-        scale=None if scale is None else SCALES[scale],
-        datatype=values.get("datatype"),
-        name=values.get(INFERRED),
-        role=values.get(ROLE),
-        kind=values.get(KIND),
-        variant=values.get(VARIANT),
-    )
+    found: dict[str, Any] = {own: values.get(named) for named, own in _OWN_NAMES.items()}
+    return ColumnMapping(**{**found, "scale": SCALES.get(values.get("scale", ""))})

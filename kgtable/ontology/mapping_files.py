@@ -20,10 +20,10 @@ from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.inferred_names import InferredName
 from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_rows import (
+    COLUMNS,
     CONFIDENCE,
     EDITABLE,
     EVIDENCE,
-    FIELDS,
     INFERRED,
     KIND,
     NAME,
@@ -32,13 +32,10 @@ from kgtable.ontology.mapping_rows import (
     SCALES,
     TABLE,
     TABLE_EDITABLE,
-    TABLE_FIELDS,
+    TABLES,
     VARIANT,
-    MappingRow,
-    checked,
     csv_bytes,
     read_rows,
-    read_table_rows,
     xlsx_bytes,
 )
 from kgtable.ontology.proposals import load_proposals
@@ -136,8 +133,9 @@ def _table_list(tables: tuple[str, ...]) -> str:
     return named if len(tables) <= MOST_TABLES else f"{named}; … ({len(tables)} in all)"
 
 
-TABLES: Final = "ontology.tables.csv"
-NAMES: Final = ("ontology.csv", "ontology.xlsx", TABLES)
+CSV: Final = "ontology.csv"
+TABLES_CSV: Final = "ontology.tables.csv"
+NAMES: Final = (CSV, "ontology.xlsx", TABLES_CSV)
 STATE: Final = "ontology.state.json"
 _VERSION: Final = 1
 
@@ -178,7 +176,7 @@ def load_edits(directory: Path) -> EditedMapping:
     digests = _digests(directory)
     edited = {name: digest for name, digest in digests.items() if digest not in state.digests.get(name, ())}
     tables, places = _edited_tables(directory, edited, state)
-    found = {name: _edits(directory / name, state) for name in edited if name != TABLES}
+    found = {name: _edits(directory / name, state) for name in edited if name != TABLES_CSV}
     mappings = list(found.values())
     if len(mappings) == 2 and mappings[0].edits != mappings[1].edits:
         # Saving a file again without a change, as spreadsheet programs do, is no edit.
@@ -193,7 +191,7 @@ def _edited_tables(
     directory: Path, edited: Mapping[str, str], state: _State
 ) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
     """The decisions about tables, of the file that was edited, and where each of them stands."""
-    rows = {name: read_table_rows(directory / name) for name in NAMES[1:] if name in edited}
+    rows = {name: read_rows(directory / name, TABLES) for name in NAMES[1:] if name in edited}
     found = {
         name: {row.values[TABLE]: decided for row in lines if (decided := row.decisions(TABLE_EDITABLE))}
         for name, lines in rows.items()
@@ -201,7 +199,7 @@ def _edited_tables(
     changed = {name: tables for name, tables in found.items() if tables != state.edits.tables}
     if len(changed) == 2 and len({json.dumps(tables, sort_keys=True) for tables in changed.values()}) == 2:
         raise MappingError(
-            f"{directory / NAMES[1]} and {TABLES} were both edited and say different things about tables.",
+            f"{directory / NAMES[1]} and {TABLES_CSV} were both edited and say different things about tables.",
             hint="Make them agree, or delete the one that is out of date.",
         )
     if not changed:
@@ -228,7 +226,7 @@ def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Sum
 
 def _generated_digest(summaries: Mapping[str, Summary], mapping: UserMapping) -> str:
     rows = generated_rows(summaries, mapping, {})
-    lines = [[*key, *(row.get(name, "") for name in FIELDS)] for key, row in rows.items()]
+    lines = [[*key, *(row.get(name, "") for name in COLUMNS.fields)] for key, row in rows.items()]
     return _digest(json.dumps(lines, ensure_ascii=True).encode("ascii"))
 
 
@@ -255,7 +253,7 @@ def save_mapping(
     columns = {key: found for key, found in (inferred or {}).items() if key[0]}
     titles = {table: (found.name, found.sureness) for (name, table), found in (inferred or {}).items() if not name}
     rows = generated_rows(summaries, mapping, proposals or {}, columns)
-    lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
+    lines = [[row.get(field_, "") for field_ in COLUMNS.fields] for row in rows.values()]
     about_tables = [
         [
             pattern,
@@ -264,16 +262,16 @@ def save_mapping(
         ]
         for pattern in sorted({*mapping.tables, *titles})
     ]
-    written = {"ontology.csv": csv_bytes(lines), TABLES: csv_bytes(about_tables, TABLE_FIELDS)}
-    csv_digest = _digest(written["ontology.csv"])
-    old = _read_state(directory)
+    written = {CSV: csv_bytes(COLUMNS, lines), TABLES_CSV: csv_bytes(TABLES, about_tables)}
     shown = {key: {name: row.get(name, "") for name in EDITABLE} for key, row in rows.items()}
-    unchanged = csv_digest == edited.digests.get("ontology.csv") and "ontology.xlsx" in edited.digests
     generated = _generated_digest(summaries, mapping)
-    unchanged = unchanged and _digest(written[TABLES]) == edited.digests.get(TABLES)
-    if unchanged and old.shown == (shown,) and old.edits == mapping and old.generated == generated:
+    old = _read_state(directory)
+    is_kept = set(edited.digests) == set(NAMES) and all(
+        edited.digests[name] == _digest(written[name]) for name in written
+    )
+    if is_kept and (old.shown, old.edits, old.generated) == ((shown,), mapping, generated):
         return unmatched
-    written["ontology.xlsx"] = xlsx_bytes(lines, about_tables)
+    written["ontology.xlsx"] = xlsx_bytes((COLUMNS, lines), (TABLES, about_tables))
     new = {name: _digest(data) for name, data in written.items()}
     both = {name: (*([edited.digests[name]] if name in edited.digests else []), new[name]) for name in NAMES}
     _write_state(directory, _State(both, (*old.shown[-1:], shown), mapping))
@@ -284,21 +282,16 @@ def save_mapping(
 
 
 def _edits(path: Path, state: _State) -> UserMapping:
+    """The cells of a file that were edited, and those that were before and still say the same."""
     edits: dict[MappingKey, dict[str, str]] = {}
-    for row in checked(read_rows(path)):
-        decided = {name: text for name in EDITABLE if (text := _decision(name, row, state))}
-        if decided:
-            edits[row.key] = decided
+    for row in read_rows(path, COLUMNS):
+        key = COLUMNS.key_of(row)
+        before, shown = state.edits.edits.get(key, {}), [rows[key] for rows in state.shown if key in rows]
+        for name in EDITABLE:
+            text = row.values.get(name, before.get(name, ""))
+            if text and (text == before.get(name) or all(one.get(name, "") != text for one in shown)):
+                edits.setdefault(key, {})[name] = text
     return UserMapping(edits)
-
-
-def _decision(name: str, row: MappingRow, state: _State) -> str:
-    if name not in row.values:
-        return state.edits.edits.get(row.key, {}).get(name, "")
-    text = row.values[name]
-    if any(row.key in shown and shown[row.key].get(name, "") == text for shown in state.shown):
-        return text if state.edits.edits.get(row.key, {}).get(name) == text else ""
-    return text
 
 
 def _conflict(directory: Path, one: UserMapping, other: UserMapping) -> MappingError:

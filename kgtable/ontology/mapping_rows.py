@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, Final
 
 from kgtable.errors import EmptyTableError, MappingError, TableError
@@ -40,7 +41,6 @@ CONFIDENCE: Final = "confidence"
 """How sure an inferred name or title is, and what it was inferred from; empty where it is the user's."""
 
 FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, EVIDENCE, "units found", "tables")
-WIDTHS: Final = (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40)
 
 TABLE: Final = "table"
 SPLIT: Final = "tables begin at"
@@ -53,12 +53,10 @@ INFERRED_TITLE: Final = "inferred title"
 """The title that is proposed for a table without one; what stands under ``title`` is the user's."""
 
 TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE, CONFIDENCE)
-TABLE_SHEET: Final = "tables"
-"""The sheet of a mapping workbook that holds what is decided about tables."""
-
 _GUARDED = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r']")
 """How a text begins that a spreadsheet would run as a formula, or that would be taken for a guarded one."""
 
+_BOOKS: Final = (".xlsx", ".xlsm", ".ods")
 _SPREADSHEET_LIMIT: Final = 32_000
 NEARLY: Final = 0.65
 """How much alike a misspelt name of a mapping's column and the right one are at least."""
@@ -72,11 +70,6 @@ class MappingRow:
     path: str = ""
     line: int = 0
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """What the row is about: column name and the tables it is restricted to."""
-        return self.values.get(NAME, ""), self.values.get(ONLY_IN, "")
-
     def place(self, field: str) -> str:
         """The place of a cell, for messages."""
         return f"{self.path}, line {self.line}, column '{field}'"
@@ -86,75 +79,87 @@ class MappingRow:
         return {name: self.values[name] for name in editable if self.values.get(name)}
 
 
-def read_rows(path: Path) -> list[MappingRow]:
-    """The rows of a mapping file, CSV or XLSX by its suffix; rows without any text are passed over.
+@dataclass(frozen=True)
+class MappingSheet:
+    """A sheet of a mapping: one of columns, one of tables; as CSV a file of its own.
 
-    Raises `MappingError` where the file cannot be read, lacks a column or names a column twice.
+    `subject` is the field that says what a row is about, `needed` are those that the first line must name, `parsers`
+    the readers of the fields that say what to do: cell text and place → canonical text.
     """
-    return list(_rows(path.name, _lines(path)))
+
+    name: str
+    fields: tuple[str, ...]
+    subject: str
+    needed: tuple[str, ...]
+    parsers: Mapping[str, Callable[[str, str], str]]
+    widths: tuple[int, ...]
+    unnamed: str
+    twice: str
+    """What to do about a row that is about nothing, and about a second one about the same."""
+
+    def key_of(self, row: MappingRow) -> tuple[str, str]:
+        """What a row is about, and the tables it is restricted to."""
+        return row.values.get(self.subject, ""), row.values.get(ONLY_IN, "")
 
 
-def read_table_rows(path: Path) -> list[MappingRow]:
-    """The rows of a mapping file about tables: its sheet ``tables``, or a CSV file that begins with ``table``.
+def read_rows(path: Path, sheet: MappingSheet) -> list[MappingRow]:
+    """The rows of a sheet of a mapping file, CSV or XLSX by its suffix; rows without any text are passed over.
 
-    Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
+    A CSV file is the sheet ``tables`` where its first field is ``table``, and else that of columns.
+
+    Raises `MappingError` where the file cannot be read, lacks a field, names a field or a row's subject twice, or where
+    a cell makes no sense.
     """
-    lines = _lines(path, TABLE_SHEET)
-    if not _is_about_tables(lines):
+    lines, in_book = _lines(path, sheet), path.suffix.lower() in _BOOKS
+    header = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
+    if (sheet is TABLES) != (header[:1] == [TABLE]) and (sheet is TABLES or not in_book):
         return []
-    in_sheet = path.suffix.lower() in (".xlsx", ".xlsm", ".ods")
-    return _table_rows(f"{path.name}, sheet '{TABLE_SHEET}'" if in_sheet else path.name, lines)
+    name = f"{path.name}, sheet '{sheet.name}'" if in_book and sheet is TABLES else path.name
+    _check_fields(name, header, sheet)
+    found: dict[tuple[str, str], MappingRow] = {}
+    for line, cells in lines[1:]:
+        values = {field: cell.strip() for field, cell in zip(header, cells, strict=False) if field in sheet.fields}
+        if not any(values.values()):
+            continue
+        row, subject = MappingRow(values, name, line), sheet.subject
+        if not values[subject]:
+            raise MappingError(f"{row.place(subject)}: there is no {subject}.", hint=sheet.unnamed)
+        earlier = found.get(sheet.key_of(row))
+        if earlier is not None:
+            raise MappingError(
+                f"{row.place(subject)}: '{values[subject]}' stands in line {earlier.line} already.", hint=sheet.twice
+            )
+        for field, parse in sheet.parsers.items():
+            if text := values.get(field, ""):
+                values[field] = parse(text, row.place(field))
+        found[sheet.key_of(row)] = row
+    return list(found.values())
 
 
-def _is_about_tables(lines: Sequence[tuple[int, list[str]]]) -> bool:
-    return bool(lines) and [cell.strip().casefold() for cell in lines[0][1]][:1] == [TABLE]
-
-
-def _check_fields(name: str, header: Sequence[str], known: Sequence[str]) -> None:
+def _check_fields(name: str, header: Sequence[str], sheet: MappingSheet) -> None:
     """Refuse a name of the first line that is nearly one of the mapping's; columns of one's own may be added."""
+    known = (TABLE, *sheet.fields)
     for cell in header:
         missing = [field for field in known if field not in header]
         near = difflib.get_close_matches(cell, missing, n=1, cutoff=NEARLY) if cell not in known else []
         if near:
             raise MappingError(f"{name}, line 1: a mapping has no column {cell!r}.", hint=f"Did you mean '{near[0]}'?")
-
-
-def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[MappingRow]:
-    header = [cell.strip().casefold() for cell in lines[0][1]]
-    _check_fields(name, header, TABLE_FIELDS)
-    found: dict[str, MappingRow] = {}
-    for line, cells in lines[1:]:
-        values = {f: cell.strip() for f, cell in zip(header, cells, strict=False) if f in TABLE_FIELDS}
-        if not any(values.values()):
-            continue
-        row = MappingRow(values, name, line)
-        pattern = values[TABLE]
-        if not pattern:
+    for needed in sheet.needed:
+        if header.count(needed) != 1:
+            fault = "has no" if needed not in header else "has more than one"
             raise MappingError(
-                f"{row.place(TABLE)}: there is no table.",
-                hint="Give a table's id, or a pattern such as sales*.",
+                f"{name}, line 1: the mapping {fault} column '{needed}'.",
+                hint=f"The first line names the columns: {', '.join(sheet.fields)}.",
             )
-        if pattern in found:
-            raise MappingError(
-                f"{row.place(TABLE)}: '{pattern}' stands in line {found[pattern].line} already.",
-                hint="Remove one of the two.",
-            )
-        canonical = {
-            field: parse(text, row.place(field))
-            for field, parse in TABLE_PARSERS.items()
-            if (text := values.get(field, ""))
-        }
-        found[pattern] = MappingRow({**values, **canonical}, name, line)
-    return list(found.values())
 
 
-def csv_bytes(rows: Iterable[Sequence[str]], fields: Sequence[str] = FIELDS) -> bytes:
-    """The rows, in the order of `fields`, as a CSV file with its header."""
-    return delimited_text((fields, *([_guard(text) for text in row] for row in rows))).encode()
+def csv_bytes(sheet: MappingSheet, rows: Iterable[Sequence[str]]) -> bytes:
+    """The rows of a sheet, in the order of its fields, as a CSV file with its header."""
+    return delimited_text((sheet.fields, *([_guard(text) for text in row] for row in rows))).encode()
 
 
-def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = ()) -> bytes:
-    """A workbook with a sheet of columns, in the order of `FIELDS`, and one of tables, of `TABLE_FIELDS`."""
+def xlsx_bytes(*sheets: tuple[MappingSheet, Iterable[Sequence[str]]]) -> bytes:
+    """A workbook of sheets with their rows, each in the order of its fields."""
     from openpyxl import Workbook  # slow to import, and only a build writes workbooks
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
@@ -162,21 +167,17 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
     book = Workbook(write_only=True)
     book.properties.creator = "kgtable"
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)
-    sheet = book.create_sheet("ontology")
-    sheet.freeze_panes = "A2"
-    for letter, width in zip("ABCDEFGHIJKLMNO", WIDTHS, strict=True):
-        sheet.column_dimensions[letter].width = width
-    about_tables = book.create_sheet(TABLE_SHEET)
-    about_tables.freeze_panes = "A2"
-    for letter, field in zip("ABCDEFGHIJKL", TABLE_FIELDS, strict=True):
-        about_tables.column_dimensions[letter].width = 40 if field in (TABLE, "title", INFERRED_TITLE) else 16
-    for filled, fields, lines in ((sheet, FIELDS, rows), (about_tables, TABLE_FIELDS, tables)):
-        header = [WriteOnlyCell(filled, field) for field in fields]
+    for sheet, rows in sheets:
+        filled = book.create_sheet(sheet.name)
+        filled.freeze_panes = "A2"
+        for letter, width in zip(ascii_uppercase, sheet.widths, strict=False):
+            filled.column_dimensions[letter].width = width
+        header = [WriteOnlyCell(filled, field) for field in sheet.fields]
         for cell in header:
             cell.font = Font(bold=True)
         filled.append(header)
-        for line in lines:
-            filled.append([_spreadsheet_cell(filled, text) for text in line])
+        for row in rows:
+            filled.append([_spreadsheet_cell(filled, text) for text in row])
     buffer = io.BytesIO()
     book.save(buffer)
     return buffer.getvalue()
@@ -202,11 +203,11 @@ def _unguard(text: str) -> str:
     return text[1:] if text[:1] == "'" and _GUARDED.match(text, 1) else text
 
 
-def _lines(path: Path, sheet: str | None = None) -> list[tuple[int, list[str]]]:
-    """The lines of a mapping file by number; of a workbook those of a sheet. Raises `MappingError`."""
+def _lines(path: Path, sheet: MappingSheet) -> list[tuple[int, list[str]]]:
+    """The lines of a mapping file by number; of a workbook those of the first sheet, or that of tables."""
     try:
-        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
-            return list(_spreadsheet_lines(path, sheet))
+        if path.suffix.lower() in _BOOKS:
+            return list(_spreadsheet_lines(path, sheet.name if sheet is TABLES else None))
         return list(_csv_lines(path.read_bytes()))
     except (OSError, csv.Error, ValueError) as error:
         raise MappingError(
@@ -250,28 +251,6 @@ def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[in
     found = [grid for grid in grids if name is None or grid.source.sheet == name]
     for line, row in enumerate(found[0].head if found else (), start=1):
         yield line, list(row)
-
-
-def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[MappingRow]:
-    header = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
-    _check_fields(name, header, (TABLE, *FIELDS))
-    for needed in (NAME, "predicate"):
-        if header.count(needed) != 1:
-            fault = "has no" if needed not in header else "has more than one"
-            raise MappingError(
-                f"{name}, line 1: the mapping {fault} column '{needed}'.",
-                hint=f"The first line names the columns: {', '.join(FIELDS)}.",
-            )
-    for line, cells in lines[1:]:
-        values = {field: cell.strip() for field, cell in zip(header, cells, strict=False) if field in FIELDS}
-        if not any(values.values()):
-            continue
-        if not values[NAME]:
-            raise MappingError(
-                f"{name}, line {line}, column '{NAME}': there is no column name.",
-                hint="Say which column the row is about, or remove the row.",
-            )
-        yield MappingRow(values, name, line)
 
 
 SCALES: Final = {"none": 0, **SCALE_POWERS}
@@ -343,26 +322,17 @@ def parse_datatype(text: str, place: str) -> str:
         ) from None
 
 
-def parse_role(text: str, place: str) -> str:
-    """The name of a role. Raises `MappingError`."""
-    return _one_of(text, [role.value for role in Role], "role", place)
+def _one_of(what: str, names: Sequence[str]) -> Callable[[str, str], str]:
+    """The reader of one of some names."""
+    known = {name.casefold(): name for name in names}
 
+    def parse(text: str, place: str) -> str:
+        found = known.get(text.removeprefix("kgt:").casefold())
+        if found is None:
+            raise MappingError(f"{place}: {text!r} is not a {what}.", hint=f"Use one of: {', '.join(names)}.")
+        return found
 
-def parse_kind(text: str, place: str) -> str:
-    """The name of a kind of measure. Raises `MappingError`."""
-    return _one_of(text, [kind.value for kind in MeasureKind], "kind of measure", place)
-
-
-def parse_variant(text: str, place: str) -> str:
-    """The name of a variant of a measure. Raises `MappingError`."""
-    return _one_of(text, sorted(VARIANTS), "variant", place)
-
-
-def _one_of(text: str, names: Sequence[str], what: str, place: str) -> str:
-    found = {name.casefold(): name for name in names}.get(text.removeprefix("kgt:").casefold())
-    if found is None:
-        raise MappingError(f"{place}: {text!r} is not a {what}.", hint=f"Use one of: {', '.join(names)}.")
-    return found
+    return parse
 
 
 _ROW_RANGE = re.compile(r"(\d{1,7})(?:\s*[-–:]\s*(\d{1,7}))?")
@@ -427,12 +397,25 @@ PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "unit": parse_unit,
     "scale": parse_scale,
     "datatype": parse_datatype,
-    ROLE: parse_role,
-    KIND: parse_kind,
-    VARIANT: parse_variant,
+    ROLE: _one_of("role", [role.value for role in Role]),
+    KIND: _one_of("kind of measure", [kind.value for kind in MeasureKind]),
+    VARIANT: _one_of("variant", sorted(VARIANTS)),
     INFERRED: _as_it_stands,
 }
 """The reader of each column of a mapping that says what to do: cell text and place → canonical text."""
+
+
+COLUMNS: Final = MappingSheet(
+    "ontology", FIELDS, NAME, (NAME, "predicate"), PARSERS,
+    (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40),
+    "Say which column the row is about, or remove the row.",
+    f"Remove one of the two, or restrict one to some tables in column '{ONLY_IN}'.",
+)  # fmt: skip
+TABLES: Final = MappingSheet(
+    "tables", TABLE_FIELDS, TABLE, (), TABLE_PARSERS,
+    tuple(40 if field in (TABLE, "title", INFERRED_TITLE) else 16 for field in TABLE_FIELDS),
+    "Give a table's id, or a pattern such as sales*.", "Remove one of the two.",
+)  # fmt: skip
 
 
 def _unit_hint(name: str) -> str:
@@ -445,27 +428,3 @@ def _unit_hint(name: str) -> str:
     if close:
         return f"Did you mean {' or '.join(close)}?"
     return "Use a QUDT unit name such as CCY_USD, PERCENT or KiloGM; https://qudt.org lists them all."
-
-
-def is_table_file(path: Path) -> bool:
-    """Whether a CSV file is about tables: its first column is ``table``."""
-    return _is_about_tables(list(_csv_lines(path.read_bytes()))[:1])
-
-
-def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:
-    """The rows with every decision in its canonical spelling.
-
-    Raises `MappingError` for a cell that makes no sense, and for two rows about the same columns.
-    """
-    seen: dict[tuple[str, str], MappingRow] = {}
-    for row in rows:
-        if row.key in seen:
-            raise MappingError(
-                f"{row.place(NAME)}: '{row.key[0]}' stands in line {seen[row.key].line} already.",
-                hint=f"Remove one of the two, or restrict one to some tables in column '{ONLY_IN}'.",
-            )
-        canonical = {
-            name: parse(text, row.place(name)) for name, parse in PARSERS.items() if (text := row.values.get(name, ""))
-        }
-        seen[row.key] = MappingRow({**row.values, **canonical}, row.path, row.line)
-    return list(seen.values())

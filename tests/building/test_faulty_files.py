@@ -19,7 +19,7 @@ import kgtable
 from kgtable.building.convert import ConversionJob, ConversionOptions, TableConversion, run_jobs, write_job
 from kgtable.errors import StorageError
 from kgtable.graph.table_encoder import TableShape
-from kgtable.ontology.mapping_rows import read_rows
+from kgtable.ontology.mapping_rows import COLUMNS, read_rows
 from kgtable.tables import loader
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.layout.header import header_of_lines
@@ -169,7 +169,7 @@ def test_control_characters_in_names_of_tables_and_columns(tmp_path: Path) -> No
         assert graph.built is not None
         assert graph.built.messages == ()
     for name in ("ontology.csv", "ontology.xlsx"):
-        rows = read_rows(tmp_path / "kg" / name)
+        rows = read_rows(tmp_path / "kg" / name, COLUMNS)
         assert "b#k\x02" in [row.values["tables"] for row in rows]
 
 

@@ -11,14 +11,15 @@ from kgtable.errors import MappingError
 from kgtable.ontology.column_stats import clean_text
 from kgtable.ontology.mapping import ColumnMapping, UserMapping
 from kgtable.ontology.mapping_rows import (
+    COLUMNS,
     FIELDS,
     NAME,
+    TABLES,
     csv_bytes,
     parse_predicate,
     parse_scale,
     parse_unit,
     read_rows,
-    read_table_rows,
     xlsx_bytes,
 )
 
@@ -49,49 +50,49 @@ def line(name: str, predicate: str = "hasX") -> list[str]:
 def test_every_text_comes_back(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"m.{suffix}"
     lines = [line(name) for name in HOSTILE]
-    path.write_bytes(csv_bytes(lines) if suffix == "csv" else xlsx_bytes(lines))
-    rows = read_rows(path)
+    path.write_bytes(csv_bytes(COLUMNS, lines) if suffix == "csv" else xlsx_bytes((COLUMNS, lines)))
+    rows = read_rows(path, COLUMNS)
     assert [row.values[NAME] for row in rows] == HOSTILE
     assert [row.line for row in rows] == list(range(2, len(HOSTILE) + 2))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(names=st.lists(st.text().map(clean_text).filter(bool), min_size=1, max_size=5))
+@given(names=st.lists(st.text().map(clean_text).filter(bool), min_size=1, max_size=5, unique=True))
 def test_any_text_comes_back_from_csv(tmp_path: Path, names: list[str]) -> None:
     path = tmp_path / "m.csv"
-    path.write_bytes(csv_bytes(map(line, names)))
-    assert [row.values[NAME] for row in read_rows(path)] == names
+    path.write_bytes(csv_bytes(COLUMNS, map(line, names)))
+    assert [row.values[NAME] for row in read_rows(path, COLUMNS)] == names
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx"])
 def test_line_ends_within_a_text_come_back(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"m.{suffix}"
     lines = [line("a\rb"), line("a\r\nb")]
-    path.write_bytes(csv_bytes(lines) if suffix == "csv" else xlsx_bytes(lines))
-    assert [row.values[NAME] for row in read_rows(path)] == ["a\rb", "a\r\nb"]
+    path.write_bytes(csv_bytes(COLUMNS, lines) if suffix == "csv" else xlsx_bytes((COLUMNS, lines)))
+    assert [row.values[NAME] for row in read_rows(path, COLUMNS)] == ["a\rb", "a\r\nb"]
 
 
 def test_text_that_no_workbook_can_hold_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / "m.xlsx"
-    path.write_bytes(xlsx_bytes([line("a\ud800\ufffe")]))
-    assert [row.values[NAME] for row in read_rows(path)] == ["a_xD800__xFFFE_"]
+    path.write_bytes(xlsx_bytes((COLUMNS, [line("a\ud800\ufffe")])))
+    assert [row.values[NAME] for row in read_rows(path, COLUMNS)] == ["a_xD800__xFFFE_"]
 
 
 def test_a_cell_far_away_is_one_clear_error(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active["A1"], book.active["XFD1048576"] = "column name", "x"
     book.save(tmp_path / "m.xlsx")
-    for read in (read_rows, read_table_rows):
+    for sheet in (COLUMNS, TABLES):
         with pytest.raises(MappingError, match="cannot be read"):
-            read(tmp_path / "m.xlsx")
+            read_rows(tmp_path / "m.xlsx", sheet)
 
 
 def test_no_formula_is_written(tmp_path: Path) -> None:
     path = tmp_path / "m.xlsx"
-    path.write_bytes(xlsx_bytes([line("=HYPERLINK(1)")]))
+    path.write_bytes(xlsx_bytes((COLUMNS, [line("=HYPERLINK(1)")])))
     cell = openpyxl.load_workbook(path).active["A2"]
     assert (cell.data_type, cell.value, cell.quotePrefix) == ("s", "=HYPERLINK(1)", True)
-    assert b"\n'=HYPERLINK(1)," in csv_bytes([line("=HYPERLINK(1)")])
+    assert b"\n'=HYPERLINK(1)," in csv_bytes(COLUMNS, [line("=HYPERLINK(1)")])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_no_formula_is_written(tmp_path: Path) -> None:
 def test_what_spreadsheet_programs_save_is_read(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "m.csv"
     path.write_bytes(data)
-    (row,) = read_rows(path)
+    (row,) = read_rows(path, COLUMNS)
     assert (row.values[NAME], row.values["predicate"]) == ("Größe", "hasX")
 
 
@@ -115,8 +116,8 @@ def test_numbers_of_a_spreadsheet_are_texts(tmp_path: Path) -> None:
     book.active.append(["column name", "predicate", "scale"])
     book.active.append([2013, "in2013", 1000.0])
     book.save(tmp_path / "m.xlsx")
-    (row,) = read_rows(tmp_path / "m.xlsx")
-    assert (row.values[NAME], row.values["scale"]) == ("2013", "1000")
+    (row,) = read_rows(tmp_path / "m.xlsx", COLUMNS)
+    assert (row.values[NAME], row.values["scale"]) == ("2013", "T")
 
 
 PLACE = "ontology.csv, line 3, column 'unit'"
