@@ -41,8 +41,8 @@ def shown_cells(text: str) -> tuple[set[CellPlace], Mapping[str, set[int]]]:
             found = [int(match[1]) for part in rest if (match := _COLUMN.match(part))]
             columns[alias] |= set(found)
             order = found if first == "row" else order
-        elif re.fullmatch(r"r\d+", first):
-            row = int(first[1:])
+        elif row_number := re.match(r"r(\d+)\b", first):
+            row = int(row_number[1])
             cells |= {
                 (alias, place, column) for column, _ in zip(order, rest, strict=False) for place in (row, ANY_ROW)
             }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain, islice
 from typing import Protocol
 
 from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow
@@ -18,6 +19,18 @@ from kgtable.values.units import SCALE_POWERS
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 """A cell's short id inside a text."""
+
+
+SURE_TABLES = 2
+"""Tables that are likely however small their score, with those that join them."""
+
+MOST_TABLES = 20
+LEAST_SHARE = 0.02
+"""Tables with a smaller share of the best one's score only share words with the question."""
+
+MOST_FURTHER = 5
+FURTHER_SHARE = 0.005
+"""The same for a table that is named without its rows."""
 
 
 class TableSource(Protocol):
@@ -90,7 +103,7 @@ class Cell:
 class Evidence:
     """A retrieval together with the tables it comes from.
 
-    Tables are named T1, T2, … by falling score, and cells ``T1.r3.c2`` by grid row and column.
+    Tables are named T1, T2, … by falling score, the likely ones first, and cells ``T1.r3.c2`` by grid row and column.
     """
 
     def __init__(
@@ -116,8 +129,30 @@ class Evidence:
         return tuple(dict.fromkeys([*ranked, *(found.table for found in self.retrieval.addresses)]))
 
     @cached_property
+    def likely(self) -> tuple[str, ...]:
+        """The tables worth showing, the best first: near the best one's score, or joined with it."""
+        scores = {found.table: found.score for found in self.retrieval.tables}
+        least = LEAST_SHARE * max(scores.values(), default=0.0)
+        joined = set(chain.from_iterable(map(self.relations.neighbours, self.tables[:SURE_TABLES])))
+        ranked = enumerate(self.tables[:MOST_TABLES])
+        return tuple(id for n, id in ranked if n < SURE_TABLES or scores.get(id, least) >= least or id in joined)
+
+    @cached_property
+    def further(self) -> tuple[str, ...]:
+        """The tables after the likely ones that are worth naming."""
+        scores = {found.table: found.score for found in self.retrieval.tables}
+        least = FURTHER_SHARE * max(scores.values(), default=0.0)
+        others = (id for id in self.tables[:MOST_TABLES] if id not in self.likely and scores.get(id, least) >= least)
+        return tuple(islice(others, MOST_FURTHER))
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """All tables in the order of their short names: T1 is the first."""
+        return tuple(dict.fromkeys((*self.likely, *self.further, *self.tables)))
+
+    @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {table: number for number, table in enumerate(self.tables, 1)}
+        return {table: number for number, table in enumerate(self.named, 1)}
 
     def alias(self, table: str) -> str:
         """The short name of a table of this retrieval."""
@@ -133,9 +168,9 @@ class Evidence:
         if match is None:
             return None
         number, row, column = map(int, match.groups())
-        if not 0 < number <= len(self.tables):
+        if not 0 < number <= len(self.named):
             return None
-        return self.cell(self.tables[number - 1], row, column)
+        return self.cell(self.named[number - 1], row, column)
 
     def cell(self, table: str, row: int, column: int) -> Cell | None:
         """The cell at a grid position, or None where the table holds no text there."""

@@ -156,7 +156,7 @@ class Sequential:
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """A list of the tables, then the triples."""
         shown = {unit.table for unit in units}
-        tables = [table for table in evidence.tables if table in shown]
+        tables = [table for table in evidence.named if table in shown]
         evidence.source.fetch(dict.fromkeys(tables, ()))
         lines = [table_line(table, evidence) for table in tables]
         return "\n".join([*lines, "", *(_line(triple, evidence) for unit in units for triple in unit.triples)])

@@ -374,8 +374,8 @@ def _cell_json(id: object, evidence: Evidence, path: str) -> Any:
 def _table_id(name: str, evidence: Evidence) -> str:
     """The id of the table with this alias."""
     match = _ALIAS.fullmatch(name)
-    if match and int(match[1]) <= len(evidence.tables):
-        return evidence.tables[int(match[1]) - 1]
+    if match and int(match[1]) <= len(evidence.named):
+        return evidence.named[int(match[1]) - 1]
     if name in evidence.tables:
         return name
     raise UnknownTableError(

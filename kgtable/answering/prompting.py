@@ -20,7 +20,7 @@ from kgtable.errors import AnswerError, ConfigError
 from kgtable.llm.protocol import Message, estimate_tokens, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
-from kgtable.tables.linearize import decoded, titles
+from kgtable.tables.linearize import decoded, introduction
 from kgtable.values.text import single_line
 from kgtable.values.units import scale_name, units
 
@@ -72,11 +72,9 @@ def table_line(table: str, evidence: Evidence, longest: int = LONGEST_BESIDE) ->
 
     `longest` limits each of the texts right above and right below."""
     found = evidence.source.frame(table).table
-    context = found.context
-    parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
-    name = " › ".join(one_line(part) for part in parts) or one_line(table)
-    beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])
-    text = "".join(f"; text: {one_line(part[:longest])}" for part in beside if part.strip())
+    title, beside = introduction(found)
+    name = one_line(title)
+    text = "".join(f"; text: {one_line(part[:longest])}" for part in beside) if longest else ""
     path = found.grid.source.path
     file = "" if path.rpartition(".")[0] == name else f" (file {one_line(path)})"
     return f"{evidence.alias(table)}: {name}{text}{file}"

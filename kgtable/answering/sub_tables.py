@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.prompting import LONGEST_BESIDE, ContextUnit, Kind, by_row, measure, one_line, table_line
@@ -16,12 +15,7 @@ from kgtable.graph.table_decoder import TableFrame, TableRow
 from kgtable.ontology.column_stats import informative_meaning
 from kgtable.resources import PACKAGE
 from kgtable.tables.model import Table
-
-MOST_TABLES = 40
-SURE_TABLES = 2
-"""Tables that are shown however small their score, with those that join them."""
-LEAST_SHARE = 0.005
-"""Tables with a smaller share of the best one's score only share words with the question."""
+from kgtable.values.text import single_line
 
 FULL_TABLES = 5
 """Tables that are shown whole before others if they are short, with more of the text beside them."""
@@ -32,15 +26,27 @@ CHOSEN_ROWS = 12
 FIRST_ROWS = 3
 """Rows of another table that are shown at first: the best, and its first ones as examples."""
 MOST_ROWS = 200
-"""Rows of a long one of the `SURE_TABLES` that are shown where room is left."""
+"""Rows of the best table that are shown where room is left."""
 WIDEST = 30
 """Columns whose cells are shown beside those where something was found; the others are listed with examples."""
 MOST_NAMED = 60
 """Columns without cells that are named where there is no room for any cell beside what was found."""
 EXAMPLES = 2
 LONGEST_EXAMPLE = 30
+LONGEST_COLUMNS = 160
+"""Characters of the columns of a table that is named in a line."""
 MOST_GAPS = 4
 """Ranges of rows that the line of what is left out names."""
+
+
+SPECIAL_ROWS = {
+    "TotalRow": "total",
+    "OfWhichRow": "of which",
+    "StatisticRow": "statistic",
+    "ChangeRow": "change",
+    "FootnoteRow": "note",
+}
+"""The words for rows that are not members, by their class."""
 
 
 class SubTable:
@@ -60,19 +66,21 @@ class SubTable:
         for unit in by_row(evidence.retrieval.triples):
             if unit.row is not None:
                 found[unit.table][unit.row] = unit
-        tables = likely_tables(evidence)
-        evidence.source.fetch(dict.fromkeys(tables, ()))
+        tables = evidence.likely
+        evidence.source.fetch(dict.fromkeys((*tables, *evidence.further), ()))
         frames = {id: evidence.source.frame(id) for id in tables}
         full = {id for id in tables[:FULL_TABLES] if len(_body(frames[id])) <= SHORT}
         first = {id: _first_rows(frames[id], found[id].values(), id in full) for id in tables}
-        rest = {id: _rest(frames[id], first[id], id in tables[:SURE_TABLES]) for id in tables}
+        rest = {id: _rest(frames[id], first[id], id == tables[0]) for id in tables}
         evidence.source.fetch({id: [*rows, *rest.get(id, ())] for id, rows in first.items()})
-        chosen = [(id, row) for part in (first, rest) for id, rows in part.items() for row in rows]
         triples = {(id, row): unit.triples for id, rows in found.items() for row, unit in rows.items()}
+        places: list[tuple[str, int | None]] = [(id, row) for id, rows in first.items() for row in rows]
+        places += [(id, None) for id in evidence.further]
+        places += [(id, row) for id, rows in rest.items() for row in rows]
         return [
-            ContextUnit(id, row, triples.get((id, row), ()), float(-place))
-            for place, (id, row) in enumerate(chosen)
-            if _filled(evidence, id, row)
+            ContextUnit(id, row, triples.get((id, row), ()) if row is not None else (), float(-place))
+            for place, (id, row) in enumerate(places)
+            if row is None or _filled(evidence, id, row)
         ]
 
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
@@ -81,23 +89,18 @@ class SubTable:
         for unit in units:
             members.setdefault(unit.table, []).append(unit)
         evidence.source.fetch({id: [unit.row for unit in of if unit.row is not None] for id, of in members.items()})
-        return "\n\n".join(
-            _shown(id, of, evidence, n < FULL_TABLES, self._widest) for n, (id, of) in enumerate(members.items())
-        )
+        named = [id for id, of in members.items() if of[0].row is None]
+        parts = [
+            _shown(id, of, evidence, n < FULL_TABLES, self._widest)
+            for n, (id, of) in enumerate(members.items())
+            if id not in named
+        ]
+        return "\n\n".join([*parts, *(["\n".join(_in_a_line(id, evidence) for id in named)] if named else [])])
 
     @property
     def narrower(self) -> SubTable | None:
         """The same with cells of a third of the columns."""
         return SubTable(self._widest // 3) if self._widest else None
-
-
-def likely_tables(evidence: Evidence) -> list[str]:
-    """The tables worth showing, the best first: near the best one's score, or joined with it."""
-    scores = {found.table: found.score for found in evidence.retrieval.tables}
-    tables = evidence.tables[:MOST_TABLES]
-    least = LEAST_SHARE * max(scores.values(), default=0.0)
-    joined = set(chain.from_iterable(map(evidence.relations.neighbours, tables[:SURE_TABLES])))
-    return [id for n, id in enumerate(tables) if n < SURE_TABLES or scores.get(id, least) >= least or id in joined]
 
 
 def _body(frame: TableFrame) -> range:
@@ -106,9 +109,9 @@ def _body(frame: TableFrame) -> range:
 
 
 def _first_rows(frame: TableFrame, found: Collection[ContextUnit], full: bool) -> list[int]:
-    """The rows of a table that are shown at first, in its order."""
-    best = [unit.row for unit in sorted(found, key=lambda unit: -unit.score) if unit.row is not None]
+    """The rows of its body that are shown at first, in its order."""
     body = _body(frame)
+    best = [unit.row for unit in sorted(found, key=lambda unit: -unit.score) if unit.row in body]
     return sorted({*body, *best} if full else {*body[:FIRST_ROWS], *best[:CHOSEN_ROWS]})
 
 
@@ -136,6 +139,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
     beside = LONGEST_BESIDE if likely else LONGEST_BESIDE_FURTHER
     lines = [f"{table_line(id, evidence, beside)}, {told}"]
     lines.append("row | " + " | ".join(_header(frame.table, column, rows.values()) for column in columns))
+    mixed = [column for column in columns if len(_measures(column, rows.values())) > 1]
     path: tuple[int, ...] = ()
     for row in numbers:
         groups = evidence.group_path(id, row)
@@ -146,7 +150,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
             lines.append(_group(frame.table, row))
             continue
         texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
-        lines.append(f"r{row} | " + " | ".join(texts))
+        lines.append(f"r{row}{_row_note(structure.summed.get(row, ()), rows[row], mixed)} | " + " | ".join(texts))
     further = [column for column in range(width) if column not in columns]
     named = further if widest else further[:MOST_NAMED]
     if further:
@@ -160,10 +164,13 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
 
 
 def _left_out(body: range, shown: Collection[int]) -> str:
-    """The ranges of rows that are not shown, the last of many in one."""
-    missing = [row for row in body if row not in shown]
+    return _ranges([row for row in body if row not in shown])
+
+
+def _ranges(rows: Sequence[int]) -> str:
+    """Rows as ranges, the last of many in one."""
     ranges: list[tuple[int, int]] = []
-    for row in missing:
+    for row in rows:
         if ranges and (ranges[-1][1] == row - 1 or len(ranges) == MOST_GAPS):
             ranges[-1] = ranges[-1][0], row
         else:
@@ -171,13 +178,36 @@ def _left_out(body: range, shown: Collection[int]) -> str:
     return ", ".join(f"r{start}" if start == end else f"r{start}-r{end}" for start, end in ranges)
 
 
-def _header(table: Table, column: int, rows: Collection[TableRow]) -> str:
-    found = Counter(
+def _row_note(summed: Sequence[int], row: TableRow, mixed: Collection[int]) -> str:
+    """What the graph says of a row, in parentheses: a total and of which rows, or its unit where rows differ in it."""
+    said = [word for kind, word in SPECIAL_ROWS.items() if kind in row.kinds]
+    if summed:
+        said = [f"total of {_ranges(summed)}"]
+    units = {measure(number.unit, number.scale) for at in mixed if (number := row.quantities.get(at)) is not None}
+    notes = ", ".join(filter(None, (*said[:1], units.pop() if len(units) == 1 else "")))
+    return f" ({notes})" if notes else ""
+
+
+def _measures(column: int, rows: Collection[TableRow]) -> Counter[str]:
+    """The units and scales of a column's numbers in these rows, with how often each occurs."""
+    return Counter(
         measure(number.unit, number.scale) for row in rows if (number := row.quantities.get(column)) is not None
     )
-    units = [unit for unit, _ in found.most_common() if unit]
+
+
+def _header(table: Table, column: int, rows: Collection[TableRow]) -> str:
+    units = [unit for unit, _ in _measures(column, rows).most_common() if unit]
     name = _name(table, column, rows)
     return name + column_note(table, column, name, units)
+
+
+def _in_a_line(id: str, evidence: Evidence) -> str:
+    """A table without its rows: what introduces it, and its columns."""
+    frame = evidence.source.frame(id)
+    names = [_name(frame.table, column, ()) for column in range(frame.table.grid.width)]
+    columns = single_line(" | ".join(names))
+    told = columns if len(columns) <= LONGEST_COLUMNS else f"{columns[:LONGEST_COLUMNS]}…"
+    return f"{table_line(id, evidence, 0)}, no rows shown: {told}"
 
 
 def _name(table: Table, column: int, rows: Collection[TableRow]) -> str:
@@ -192,12 +222,12 @@ def _with_examples(table: Table, column: int, rows: Collection[TableRow]) -> str
 
 
 def column_note(table: Table, column: int, name: str, units: Sequence[str] = ()) -> str:
-    """The kind of a column's measure, or its role, and its units in parentheses, as far as its name does not say so."""
+    """The kind of a column's measure, or its role, and its units, after a dot, as far as its name does not say so."""
     meaning = informative_meaning(table.columns[column].meaning) if column < len(table.columns) else ""
     said = set(_words(name))
     new = [unit for unit in units if not said.issuperset(_words(unit))]
     known = ", ".join(filter(None, (meaning, " or ".join(new))))
-    return f" ({known})" if known else ""
+    return f" · {known}" if known else ""
 
 
 def _words(text: str) -> Iterator[str]:

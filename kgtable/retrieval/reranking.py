@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import log
 from string import Template
 from typing import Any
 
 import numpy as np
 
 from kgtable.errors import LLMContextError
+from kgtable.graph.table_decoder import TableRow
 from kgtable.graph.table_source import TableReader
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import IntArray
@@ -17,16 +19,20 @@ from kgtable.llm.protocol import LLM, fence, reply_data
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.cell_scores import Scored
 from kgtable.retrieval.question_terms import Query
-from kgtable.tables.linearize import heading_of
+from kgtable.tables.linearize import heading_of, introduction
 from kgtable.tables.model import Table
 from kgtable.values.text import single_line
 
-TABLES_SHOWN = 30
-ROWS_SHOWN = 3
+TABLES_SHOWN, FEWEST_SHOWN = 30, 5
+LEAST_SHARE = 0.004
+"""The share of the best table's score below which a table beyond the `FEWEST_SHOWN` first is not shown."""
+ROWS_SHOWN = 2
 COLUMNS_SHOWN = 8
 """Columns of a table that are shown where they do not all fit in a line: the labels, and those whose cells fit best."""
-LONGEST_LINE = 200
-"""Characters of a title, of the column names, or of a row: 30 tables make about 3,000 tokens."""
+LONGEST_LINE = 120
+"""Characters of a title with its text, of the column names, or of a row: 30 tables make about 3,000 tokens."""
+LONGEST_BESIDE = 60
+"""Characters of the text beside a table."""
 NONE_FITS = 0
 """The number by which the model says that no table fits."""
 
@@ -50,10 +56,14 @@ def reranked(
     ignored. Raises a leaf of `LLMError`.
     """
     ids = index.corpus.table_ids
-    shown = np.argsort(-scored.table_logits, kind="stable")[:TABLES_SHOWN]
+    order = np.argsort(-scored.table_logits, kind="stable")[:TABLES_SHOWN]
+    least = scored.table_logits[order[0]] + log(LEAST_SHARE) if len(order) else 0.0
+    shown = order[(np.arange(len(order)) < FEWEST_SHOWN) | (scored.table_logits[order] >= least)]
     best = _best_places(scored, index, shown)
+    reader.fetch({ids[table]: rows for table, (rows, _) in best.items()})
     lines = [
-        _lines(number, reader.read(ids[table]), *best[table]) for number, table in enumerate(shown.tolist(), start=1)
+        _lines(number, reader.frame(ids[table]).table, reader.rows(ids[table], best[table][0]), best[table][1])
+        for number, table in enumerate(shown.tolist(), start=1)
     ]
     given = _ordered_by(llm, query, lines).get("tables", ())
     if given and set(given) == {NONE_FITS}:
@@ -102,25 +112,34 @@ def _best_places(scored: Scored, index: GraphIndex, tables: IntArray) -> dict[in
     return {table: (sorted(rows), sorted(columns)) for table, (rows, columns) in found.items()}
 
 
-def _lines(number: int, table: Table, rows: Sequence[int], columns: Sequence[int]) -> str:
-    context = table.context
-    title = " › ".join(filter(None, (context.title, *context.heading, context.caption))) or table.id
+def _lines(number: int, table: Table, rows: Mapping[int, TableRow], columns: Sequence[int]) -> str:
+    """A table in a few lines: title and text beside it, file, column names, and rows."""
+    title, beside = introduction(table)
     path = table.grid.source.path
     file = f"({path})" if path.rpartition(".")[0] != title else ""
-    names = [heading_of(table, column.index) or "—" for column in table.columns]
-    shown, more = [*range(len(names))], ""
-    if len(" | ".join(names)) > LONGEST_LINE:
+    text = _one_line(f"— {' … '.join(beside)}", LONGEST_BESIDE) if beside else ""
+    shown, more = [*range(len(table.columns))], ""
+    longest = LONGEST_LINE
+    if len(_names(table, shown, longest)) > LONGEST_LINE:
+        longest = LONGEST_LINE // COLUMNS_SHOWN
         shown = sorted({table.structure.label_column, *columns} & {*shown})
-        more = f" | and {len(names) - len(shown)} more"
-    grid = table.grid.head
-    cells = [
-        " | ".join(grid[row][column] for column in shown if column < len(grid[row])) for row in rows if row < len(grid)
-    ]
-    heads = " | ".join(
-        _one_line(names[column], LONGEST_LINE // COLUMNS_SHOWN if more else LONGEST_LINE) for column in shown
-    )
-    first = " ".join(filter(None, (_one_line(f"[{number}] {title}"), _one_line(file))))
-    return "\n".join([first, _one_line(heads) + more, *map(_one_line, cells)])
+        left = len(table.columns) - len(shown)
+        more = f" | and {left} more" if left else ""
+    cells = [" | ".join(row.cells[at] for at in shown if at < len(row.cells)) for _, row in sorted(rows.items())]
+    first = " ".join(filter(None, (_one_line(f"[{number}] {title}"), text, _one_line(file))))
+    return "\n".join([first, _names(table, shown, longest) + more, *map(_one_line, cells)])
+
+
+def _names(table: Table, columns: Sequence[int], longest: int) -> str:
+    """The names of columns, each cut at `longest` characters; a heading that several neighbours share is written once, before them."""
+    parts: list[str] = []
+    above: Sequence[str] = ()
+    for column in columns:
+        path = table.columns[column].path
+        shared = path[:-1] == above and len(path) > 1
+        parts.append(_one_line(path[-1] if shared else heading_of(table, column) or "—", longest))
+        above = path[:-1]
+    return " | ".join(parts)
 
 
 def _one_line(text: str, longest: int = LONGEST_LINE) -> str:

@@ -223,6 +223,14 @@ def titles(table: Table) -> tuple[str, ...]:
     return tuple(filter(None, texts))
 
 
+def introduction(table: Table) -> tuple[str, tuple[str, ...]]:
+    """What tells a table from others, for a model: its title with headings and caption, and the texts beside it."""
+    context = table.context
+    title = " › ".join(dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(table)))))
+    beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])
+    return title or table.id, tuple(filter(str.strip, beside))
+
+
 def title_texts(table: Table) -> tuple[str, ...]:
     """The texts of the rows above the header, entities decoded."""
     return tuple(decoded(text.strip()) for text in titles(table))
