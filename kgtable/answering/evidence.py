@@ -10,7 +10,8 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Protocol
 
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow
+from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_decoder import DecodedTable, TableFrame, TableRow
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
@@ -63,7 +64,7 @@ class TableSource(Protocol):
         """The whole table with the values of its cells and the meaning of its rows and columns."""
         ...
 
-    def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
+    def quantities(self, id: str) -> Mapping[Position, CellContent]:
         """The numbers of the table's body cells by grid position."""
         ...
 
@@ -182,7 +183,7 @@ class Evidence:
         body = row >= structure.body_start
         label = found.cells[structure.label_column] if structure.label_column < len(found.cells) else ""
         header = structure.columns[column].name if column < len(structure.columns) else ""
-        quantity = found.quantities.get(column)
+        quantity = found.quantity(column)
         predicates = self.source.frame(table).predicates if body else ()
         return Cell(
             self.source.cell_iri(table, row, column),
@@ -193,7 +194,7 @@ class Evidence:
             frame.grid.source.path,
             " ".join(label.split()) if body else "",
             header,
-            quantity.value if quantity else None,
+            quantity.number if quantity else None,
             quantity.unit if quantity else None,
             quantity.scale if quantity else None,
             predicates[column] if column < len(predicates) else "",

@@ -183,7 +183,7 @@ def _row_note(summed: Sequence[int], row: TableRow, mixed: Collection[int]) -> s
     said = [word for kind, word in SPECIAL_ROWS.items() if kind in row.kinds]
     if summed:
         said = [f"total of {_ranges(summed)}"]
-    units = {measure(number.unit, number.scale) for at in mixed if (number := row.quantities.get(at)) is not None}
+    units = {measure(number.unit, number.scale) for at in mixed if (number := row.quantity(at)) is not None}
     notes = ", ".join(filter(None, (*said[:1], units.pop() if len(units) == 1 else "")))
     return f" ({notes})" if notes else ""
 
@@ -191,7 +191,7 @@ def _row_note(summed: Sequence[int], row: TableRow, mixed: Collection[int]) -> s
 def _measures(column: int, rows: Collection[TableRow]) -> Counter[str]:
     """The units and scales of a column's numbers in these rows, with how often each occurs."""
     return Counter(
-        measure(number.unit, number.scale) for row in rows if (number := row.quantities.get(column)) is not None
+        measure(number.unit, number.scale) for row in rows if (number := row.quantity(column)) is not None
     )
 
 

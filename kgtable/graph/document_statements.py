@@ -16,7 +16,7 @@ from functools import cached_property
 import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
-from kgtable.graph.table_decoder import CellQuantity, NodeStatements, ObjectTerm, quantity, text_of
+from kgtable.graph.table_decoder import NodeStatements, ObjectTerm, node_content, text_of
 from kgtable.graph.terms import (
     DCTERMS,
     KGT,
@@ -214,10 +214,10 @@ def _passage(iri: str, document: str, pairs: NodeStatements, names: Namespaces) 
 
 
 def _quantity(pairs: NodeStatements) -> TextQuantity:
-    number = quantity(pairs) or CellQuantity(Decimal(0))
+    number = node_content(pairs)
     text, start = _text(pairs, f"{KGT}text"), _integer(pairs, f"{KGT}start") or 0
     return TextQuantity(
-        number.value,
+        Decimal(number.value or 0),
         None if number.unit == "UNITLESS" else number.unit,
         number.scale,
         number.period,

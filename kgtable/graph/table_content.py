@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -45,6 +46,16 @@ class CellContent(NamedTuple):
     def is_quantity(self) -> bool:
         """Whether the cell is a number with a unit."""
         return self.unit is not None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cell is one number with a unit, not a range."""
+        return self.unit is not None and self.value is not None and self.upper is None
+
+    @property
+    def number(self) -> Decimal:
+        """Its number, exact. Raises `TypeError` for a cell that has none."""
+        return Decimal(self.value)  # type: ignore[arg-type]
 
     @property
     def lexical(self) -> str | None:

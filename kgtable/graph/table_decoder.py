@@ -62,61 +62,37 @@ NUMBER, LOWER, UPPER, UNIT_OF = (
 OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("scale", "note", "period")))
 """The predicates of a cell's own node that `cell_content` reads."""
 
+_ABOVE = frozenset({"HeaderRow", "TitleRow"})
+"""The classes of rows above the body."""
+
 _STRING, _DOUBLE = f"{XSD}string", f"{XSD}double"
 _TOTALS = f"{KGT}totals"
 _NOTHING: NodeStatements = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class CellQuantity:
-    """A cell's number as the graph holds it: exact, scale applied.
-
-    `unit` is a QUDT local name, `scale` one of ``T M B TN``, `note` POSITIVE, NEGATIVE or ZERO,
-    `period` what the number is of, such as ``2019`` or ``2019-Q3``; `upper` the upper bound of a range.
-    """
-
-    value: Decimal
-    unit: str | None = None
-    scale: str | None = None
-    note: str | None = field(default=None, compare=False)
-    period: str | None = None
-    upper: Decimal | None = None
-
-
-def quantity_of(cell: CellContent) -> CellQuantity | None:
-    """The number of a cell; None for a range or anything else."""
-    if not cell.is_quantity or cell.value is None or cell.upper is not None:
-        return None
-    return CellQuantity(Decimal(cell.value), cell.unit, cell.scale, cell.note, cell.period)
-
-
-@dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row: its cells' texts, the group row above it, its numbers by column (no ranges), its label.
+    """One row: its cells' texts, the group row above it, the contents of the cells that are not blank, its label.
 
-    `kinds` are its classes by local name; `nodes` the columns whose cells are nodes of their own;
-    `literals` the typed literals by column.
+    `kinds` are its classes by local name; `literals` the typed literals by column.
     """
 
     cells: Row
     parent: int | None = None
-    quantities: Mapping[int, CellQuantity] = field(default_factory=dict)
+    contents: Mapping[int, CellContent] = field(default_factory=dict)
     label: str = ""
     kinds: frozenset[str] = frozenset()
-    nodes: frozenset[int] = frozenset()
     literals: Mapping[int, ox.Literal] = field(default_factory=dict)
 
-    def content(self, column: int) -> CellContent:
-        """A cell that is not blank; of a range without its bounds."""
-        text, is_node, number = self.cells[column], column in self.nodes, self.quantities.get(column)
-        if number is not None:
-            return CellContent(
-                text, is_node, str(number.value), number.unit or "UNITLESS", number.scale, number.note, number.period
-            )
-        literal = self.literals.get(column)
-        if literal is not None:
-            return CellContent(text, is_node, literal.value if literal.datatype.value.startswith(XSD) else None)
-        return CellContent(text, is_node, None if is_node else word_of(text), upper="" if is_node else None)
+    @property
+    def quantities(self) -> dict[int, CellContent]:
+        """The cells with a number, no range, by column."""
+        return {column: content for column, content in self.contents.items() if content.is_number}
+
+    def quantity(self, column: int) -> CellContent | None:
+        """The cell of a column, if it is a number and no range."""
+        found = self.contents.get(column)
+        return found if found is not None and found.is_number else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +120,7 @@ class DecodedTable:
         return self.frame.table
 
     @cached_property
-    def quantities(self) -> Mapping[Position, CellQuantity]:
+    def quantities(self) -> Mapping[Position, CellContent]:
         """The numbers of all its cells by grid position, ranges left out."""
         return {
             (index, column): quantity
@@ -250,7 +226,7 @@ class TableStatements:
     def _table(self, *, partial: bool) -> Table:
         of_table = self._of_table
         texts = tuple(
-            self._texts(index)[0] if not partial or index in self._rows else ()
+            self._texts(index) if not partial or index in self._rows else ()
             for index in range(max(self._rows, default=-1) + 1)
         )
         grid = Grid(
@@ -266,45 +242,26 @@ class TableStatements:
         )
         return Table(grid, self._structure())
 
-    def _texts(self, index: int) -> tuple[Row, frozenset[int], dict[int, ox.Literal]]:
-        """The texts of a row, the columns of cells with nodes of their own, and the typed literals."""
-        node = self._rows[index]
-        width = _integer(node, "width") if f"{KGT}width" in node else self._width
-        cells = [""] * width
-        nodes: set[int] = set()
-        literals: dict[int, ox.Literal] = {}
-        for predicate, column in self._columns.items():
-            for found in node.get(predicate, ()):
-                if isinstance(found, ox.Literal):
-                    datatype = found.datatype.value
-                    cells[column] = literal_text(found.value, datatype)
-                    if datatype != _STRING:
-                        literals[column] = found
-                else:
-                    cells[column] = _text(self._nodes.get(found.value, _NOTHING), "text") or ""
-                    nodes.add(column)
-        for printed in node.get(PRINTED, ()):
-            column = int(printed.value.rpartition("/")[2])
-            cells[column] = _text(self._nodes.get(printed.value, _NOTHING), "text") or cells[column]
-            nodes.add(column)
-        if _kinds(node) & {"HeaderRow", "TitleRow"}:
-            for column in range(width):
-                text = _text(self._cell(index, column), "text")
-                if text is not None:
-                    cells[column] = text
-                    nodes.add(column)
-        return tuple(cells), frozenset(nodes), literals
-
     def _cell(self, row: int, column: int) -> NodeStatements:
         return self._nodes.get(f"{self.iri}/cell/{row}/{column}", _NOTHING)
 
     def _row(self, index: int) -> TableRow:
-        node = self._rows[index]
-        cells, nodes, literals = self._texts(index)
-        found = ((column, quantity(self._cell(index, column))) for column in sorted(nodes))
-        numbers = {column: number for column, number in found if number and number.upper is None}
+        node, contents = self._rows[index], self._contents(index)
         label = "" if LABEL not in node else text_of(node[LABEL][0])
-        return TableRow(cells, self._parent(node), numbers, label, _kinds(node), nodes, literals)
+        literals = {
+            column: found
+            for predicate, column in self._columns.items()
+            for found in node.get(predicate, ())
+            if isinstance(found, ox.Literal) and found.datatype.value != _STRING
+        }
+        return TableRow(self._texts(index), self._parent(node), contents, label, _kinds(node), literals)
+
+    def _texts(self, index: int) -> Row:
+        node = self._rows[index]
+        cells = [""] * (_integer(node, "width") if f"{KGT}width" in node else self._width)
+        for column, content in self._contents(index).items():
+            cells[column] = content.text
+        return tuple(cells)
 
     def _parent(self, node: NodeStatements) -> int | None:
         return int(node[GROUP][0].value.rpartition("/")[2]) if GROUP in node else None
@@ -312,21 +269,23 @@ class TableStatements:
     def _content_rows(self) -> Iterator[ContentRow]:
         for index, node in sorted(self._rows.items()):
             parent = self._rows.get(-1 if (above := self._parent(node)) is None else above, _NOTHING)
-            is_header = bool(_kinds(node) & {"HeaderRow", "TitleRow"})
-            found = dict(self._cell_contents(index, node, is_header=is_header))
+            found = self._contents(index)
             if found:
+                is_header = bool(_kinds(node) & _ABOVE)
                 yield ContentRow(index, is_header, _label(node), _label(parent), tuple(sorted(found.items())))
 
-    def _cell_contents(self, index: int, node: NodeStatements, *, is_header: bool) -> Iterator[tuple[int, CellContent]]:
-        if is_header:
-            for column in range(self._width if f"{KGT}width" not in node else _integer(node, "width")):
-                text = _text(self._cell(index, column), "text")
-                if text is not None:
-                    yield column, CellContent(text, is_node=True)
-            return
-        for predicate, column in self._columns.items():
-            for found in node.get(predicate, ()):
-                yield column, cell_content(found, self._cell(index, column))
+    def _contents(self, index: int) -> dict[int, CellContent]:
+        """The cells of a row that are not blank."""
+        node = self._rows[index]
+        if _kinds(node) & _ABOVE:
+            width = self._width if f"{KGT}width" not in node else _integer(node, "width")
+            texts = ((column, _text(self._cell(index, column), "text")) for column in range(width))
+            return {column: CellContent(text, is_node=True) for column, text in texts if text is not None}
+        return {
+            column: cell_content(found, self._cell(index, column))
+            for predicate, column in self._columns.items()
+            for found in node.get(predicate, ())
+        }
 
     def _header_columns(self) -> tuple[Column, ...]:
         return tuple(Column(index, self._path(index), self._meaning(index)) for index in range(self._width))
@@ -410,33 +369,6 @@ def rows_by_class(kinds: Mapping[str, Iterable[int]]) -> dict[str, Any]:
     return {field: frozenset(kinds.get(name, ())) for field, name in ROW_CLASSES.items()}
 
 
-def quantity(cell: NodeStatements) -> CellQuantity | None:
-    """The number of a cell's node, if it is one."""
-    values = cell.get(NUMBER) or cell.get(LOWER)
-    if not values:
-        return None
-    upper = cell.get(UPPER) if NUMBER not in cell else None
-    try:
-        return CellQuantity(
-            Decimal(_exact(values[0], cell)),
-            _local_unit(cell),
-            _text(cell, "scale"),
-            _text(cell, "note"),
-            _text(cell, "period"),
-            None if upper is None else Decimal(_exact(upper[0], cell)),
-        )
-    except InvalidOperation as error:
-        raise ValueError(f"{values[0].value!r} is not a number") from error
-
-
-def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:
-    """The number of a cell's node, from its predicates (IRIs) and objects; also a range; None for other cells."""
-    node: dict[str, list[ObjectTerm]] = {}
-    for predicate, found in statements:
-        node.setdefault(predicate, []).append(found)
-    return quantity(node)
-
-
 def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
     """A cell of the body by the object of its statement and what its own node says, if it is one."""
     if isinstance(found, ox.Literal):
@@ -444,6 +376,11 @@ def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
         text = literal_text(found.value, datatype)
         value = word_of(text) if datatype == _STRING else found.value if datatype.startswith(XSD) else None
         return CellContent(_text(cell, "text") or text, bool(cell), value)
+    return node_content(cell)
+
+
+def node_content(cell: NodeStatements) -> CellContent:
+    """A cell by what its own node says."""
     single = cell.get(NUMBER)
     return CellContent(
         _text(cell, "text") or "",
@@ -458,7 +395,14 @@ def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
 
 
 def _decimal(values: list[ObjectTerm] | None, cell: NodeStatements) -> str | None:
-    return None if values is None else _exact(values[0], cell).removesuffix(".0")
+    if values is None:
+        return None
+    text = _exact(values[0], cell).removesuffix(".0")
+    try:
+        Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError(f"{text!r} is not a number") from error
+    return text
 
 
 def _exact(number: ObjectTerm, cell: NodeStatements) -> str:

@@ -25,7 +25,6 @@ from kgtable.graph.table_decoder import (
     LABEL,
     OF_CELLS,
     TEXT,
-    CellQuantity,
     DecodedTable,
     ObjectTerm,
     TableFrame,
@@ -123,7 +122,7 @@ class TableReader:
         """The whole table with the values of its cells, kept for the next call."""
         return self._whole(id)
 
-    def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
+    def quantities(self, id: str) -> Mapping[Position, CellContent]:
         """The numbers of all its cells by grid position."""
         return self._whole(id).quantities
 
@@ -132,7 +131,7 @@ class TableReader:
         found: dict[Position, Any] = {}
         for index, row in enumerate(self._whole(id).rows):
             for column, quantity in row.quantities.items():
-                found[index, column] = quantity.value
+                found[index, column] = quantity.number
             for column, literal in row.literals.items():
                 value = None if literal.datatype.value == f"{KGT}missing" else python_value(literal)
                 is_year = literal.datatype.value == f"{XSD}gYear" and literal.value.isdecimal()
@@ -201,7 +200,7 @@ class TableReader:
     def cell_iri(self, id: str, row: int, column: int) -> str:
         """The IRI that a cell is cited by: its own node, or that of its row where it is a mere literal."""
         found = self.row(id, row)
-        is_node = found is not None and column in found.nodes
+        is_node = found is not None and column in found.contents and found.contents[column].is_node
         return self.names.cell_iri(id, row, column) if is_node else self.names.row_iri(id, row)
 
     def statements(self, id: str, iri: str) -> list[tuple[str, ObjectTerm]]:
@@ -441,8 +440,8 @@ def _above_the_body(frame: TableFrame, row: int) -> TableRow | None:
     kinds = {"HeaderRow" if row in structure.header else "TitleRow"}
     if row in structure.unit_rows:
         kinds.add("UnitRow")
-    nodes = frozenset(column for column, text in enumerate(head[row]) if text)
-    return TableRow(head[row], kinds=frozenset(kinds), nodes=nodes)
+    contents = {column: CellContent(text, is_node=True) for column, text in enumerate(head[row]) if text}
+    return TableRow(head[row], contents=contents, kinds=frozenset(kinds))
 
 
 def _text(term: ObjectTerm | None) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.graph.table_content import CellContent, ColumnSource
-from kgtable.graph.table_decoder import DecodedTable, TableFrame, quantity_of
+from kgtable.graph.table_decoder import DecodedTable, TableFrame
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import (
     NAMING,
@@ -46,7 +46,7 @@ def relation_of(decoded: DecodedTable) -> Relation:
     merged = merged_cells(table)
 
     def stored(column: int) -> StoredColumn:
-        seen: dict[Hashable, int] = {}
+        seen: dict[CellContent, int] = {}
         codes: list[int] = []
         cells: list[CellContent] = []
         for index in grid_rows.tolist():
@@ -55,14 +55,11 @@ def relation_of(decoded: DecodedTable) -> Relation:
             if left >= len(row.cells) or not row.cells[left]:
                 codes.append(-1)
                 continue
-            text, number, literal = row.cells[left], row.quantities.get(left), row.literals.get(left)
-            key: Hashable = text if literal is None else (text, literal.value)
-            if number is not None:
-                key = text, number.value, number.unit, number.scale
-            code = seen.setdefault(key, len(cells))
+            cell = row.contents[left]
+            code = seen.setdefault(cell, len(cells))
             codes.append(code)
             if code == len(cells):
-                cells.append(row.content(left))
+                cells.append(cell)
         return np.array(codes, dtype=np.int32), cells
 
     return _relation(decoded.frame, grid_rows, kinds, stored)
@@ -164,7 +161,7 @@ def _datum(cell: CellContent, role: Role) -> Datum | None:
     plain = " ".join(cell.text.split())
     if len(cell.text.splitlines()) > 1:
         plain = "\n".join(filter(None, (" ".join(line.split()) for line in cell.text.splitlines())))
-    number, lexical = quantity_of(cell), None if cell.is_quantity else cell.value
+    number, lexical = cell.number if cell.is_number else None, None if cell.is_quantity else cell.value
     if not plain:
         return None
     if role in NAMING:
@@ -176,7 +173,7 @@ def _datum(cell: CellContent, role: Role) -> Datum | None:
     if number is not None and plain[0] in "<>≤≥":
         return Datum(ValueKind.TEXT, plain, text=plain)  # a bound is not a value
     if number is not None:
-        return Datum(ValueKind.QUANTITY, number.value, number.unit, number.scale, plain)
+        return Datum(ValueKind.QUANTITY, number, cell.unit, cell.scale, plain)
     if lexical is not None:
         if lexical in ("true", "false"):
             return Datum(ValueKind.TRUTH, lexical == "true", text=plain)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow
+from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_decoder import DecodedTable, TableFrame, TableRow
 from kgtable.graph.terms import Namespaces
 from kgtable.tables.model import Position, Table
 from tests.graph.decoding import decode_in_memory
@@ -17,7 +18,7 @@ class MemoryTables:
     def __init__(
         self,
         tables: Iterable[Table],
-        quantities: Mapping[str, Mapping[Position, CellQuantity]] | None = None,
+        quantities: Mapping[str, Mapping[Position, CellContent]] | None = None,
         names: Namespaces | None = None,
     ) -> None:
         self._tables = {table.id: table for table in tables}
@@ -52,14 +53,14 @@ class MemoryTables:
         """The whole table with the values of its cells."""
         return self._whole(id)
 
-    def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
+    def quantities(self, id: str) -> Mapping[Position, CellContent]:
         """The numbers of its body cells by grid position."""
         return self._whole(id).quantities
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
         """The IRI that the cell would be cited by in a graph."""
         found = self.row(id, row)
-        is_node = found is not None and column in found.nodes
+        is_node = found is not None and column in found.contents and found.contents[column].is_node
         return self._names.cell_iri(id, row, column) if is_node else self._names.row_iri(id, row)
 
     def _whole(self, id: str) -> DecodedTable:

@@ -7,7 +7,8 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kgtable.answering.evidence import CellQuantity, Evidence
+from kgtable.answering.evidence import Evidence
+from kgtable.graph.table_content import CellContent
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
 from kgtable.values.numbers import parse_number
@@ -58,15 +59,15 @@ def table(
     return Table(Grid(id, Source(f"tables/{id}.csv"), rows, width, Context(title=title)), structure)
 
 
-def quantities(table: Table, unit: str, scale: str | None, power: int) -> dict[tuple[int, int], CellQuantity]:
+def quantities(table: Table, unit: str, scale: str | None, power: int) -> dict[tuple[int, int], CellContent]:
     found = {}
     for row, cells in table.body():
         for column, text in enumerate(cells):
             number = parse_number(text)
             if number is not None and number.unit == "PERCENT":
-                found[row, column] = CellQuantity(number.value, "PERCENT", None)
+                found[row, column] = CellContent(text, True, f"{number.value:f}", "PERCENT")
             elif number is not None:
-                found[row, column] = CellQuantity(number.value * Decimal(10) ** power, unit, scale)
+                found[row, column] = CellContent(text, True, f"{number.value * Decimal(10) ** power:f}", unit, scale)
     return found
 
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from kgtable import api
-from kgtable.answering.evidence import CellQuantity, Evidence
+from kgtable.answering.evidence import Evidence
 from kgtable.errors import GraphNotFoundError
+from kgtable.graph.table_content import CellContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -100,10 +100,10 @@ MONEY = make_table(
 
 def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
     assert decode_in_memory(MONEY).quantities == {
-        (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T", period="2019"),
-        (1, 2): CellQuantity(Decimal(5), "PERCENT", None),
+        (1, 1): CellContent("1,200", True, "1200000", "CCY_USD", "T", "POSITIVE", "2019"),
+        (1, 2): CellContent("5%", True, "5", "PERCENT", None, "POSITIVE"),
     }
-    given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
+    given = {(1, 1): CellContent("7", True, "7", "KiloGM")}
     assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
     assert MemoryTables([MONEY]).quantities("money") == decode_in_memory(MONEY).quantities
 
@@ -123,7 +123,7 @@ def test_tables_that_are_not_there(id: str) -> None:
             ask(id)
 
 
-NUMBER = CellQuantity(Decimal(5))
+NUMBER = CellContent("5", True, "5", "NUM")
 
 
 def test_a_row_has_its_cells_its_parent_and_its_own_numbers() -> None:

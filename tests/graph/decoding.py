@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pyoxigraph as ox
 
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableStatements
+from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_decoder import DecodedTable, TableStatements
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
@@ -16,7 +16,7 @@ from kgtable.tables.model import Position, Table
 
 
 def decode_in_memory(
-    table: Table, names: Namespaces | None = None, quantities: Mapping[Position, CellQuantity] | None = None
+    table: Table, names: Namespaces | None = None, quantities: Mapping[Position, CellContent] | None = None
 ) -> DecodedTable:
     """The table as its graph would give it back, with other `quantities` where they are given."""
     names = names or Namespaces()
@@ -26,11 +26,9 @@ def decode_in_memory(
     found = TableStatements(table.id, names, triples).whole()
     if quantities is None:
         return found
-    given: dict[int, dict[int, CellQuantity]] = defaultdict(dict)
-    for (row, column), quantity in quantities.items():
-        given[row][column] = quantity
-    rows = tuple(
-        replace(row, quantities={c: n for c, n in given.get(index, {}).items() if c < len(row.cells)})
-        for index, row in enumerate(found.rows)
-    )
-    return replace(found, rows=rows)
+    rows = []
+    for index, row in enumerate(found.rows):
+        contents = {c: CellContent(n.text, n.is_node) if n.is_number else n for c, n in row.contents.items()}
+        given = {c: n for (at, c), n in quantities.items() if at == index and c < len(row.cells)}
+        rows.append(replace(row, contents={**contents, **given}))
+    return replace(found, rows=tuple(rows))

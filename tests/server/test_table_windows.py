@@ -118,7 +118,7 @@ def test_rows_come_in_the_order_of_a_column(opened: KnowledgeGraph) -> None:
         rows = [row["index"] for row in found["rows"] if row["kind"] == "body"]
         assert sorted(rows) == sorted(row["index"] for row in down["rows"] if row["kind"] == "body")
         read = graph.reader.rows("planets", rows)
-        values = [read[row].quantities[column].value for row in rows if column in read[row].quantities]
+        values = [read[row].quantities[column].number for row in rows if column in read[row].quantities]
         assert values == sorted(values)
 
 

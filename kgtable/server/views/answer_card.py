@@ -137,7 +137,7 @@ def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:
             row = graph.reader.row(citation.table, citation.row)
         except GraphError:
             return ""
-        quantity = None if row is None else row.quantities.get(citation.column)
+        quantity = None if row is None else row.quantity(citation.column)
         if quantity is None or quantity.period is None:
             return ""
         found[quantity.period] = None

@@ -60,10 +60,10 @@ class StoredColumns:
 
 
 def _stored_key(row: TableRow, column: int) -> CellKey | None:
-    found, literal = row.quantities.get(column), row.literals.get(column)
+    found, literal = row.quantity(column), row.literals.get(column)
     text = row.cells[column].strip() if column < len(row.cells) else ""
     if found is not None:
-        return 0, found.value, ""
+        return 0, found.number, ""
     if not text:
         return None
     if literal is None or not literal.datatype.value.startswith(XSD) or literal.datatype.value in _TEXTUAL:

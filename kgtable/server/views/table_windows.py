@@ -20,7 +20,8 @@ from kgtable.building.catalogue import TableRecord
 from kgtable.building.export import write_parquet
 from kgtable.building.workbook_export import write_workbook
 from kgtable.errors import GraphNotFoundError, UsageError
-from kgtable.graph.table_decoder import CellQuantity, ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
+from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, text_of
 from kgtable.graph.terms import UNIT
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
@@ -323,7 +324,7 @@ def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def _values(row: TableRow) -> dict[str, dict[str, str | None]]:
     """The numbers of a row by column: exact value, scale applied, unit and period."""
     return {
-        str(column): {"value": f"{found.value:f}", "unit": found.unit, "period": found.period}
+        str(column): {"value": f"{found.number:f}", "unit": found.unit, "period": found.period}
         for column, found in row.quantities.items()
     }
 
@@ -365,14 +366,15 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     names = graph.names
     iri, row_iri = names.cell_iri(id, row, column), names.row_iri(id, row)
     own = graph.reader.statements(id, iri)
-    quantity = cell_quantity(own)
+    content = found.contents.get(column)
+    quantity = content if content is not None and content.is_quantity else None
     literal = found.literals.get(column)
     text = found.cells[column] if column < len(found.cells) else ""
     in_body = row >= frame.table.structure.body_start and bool(text)
     predicate = frame.predicates[column] if in_body else None
     unit, scale = (quantity.unit, quantity.scale) if quantity else (None, None)
     unit_from, scale_from = _sources(graph, id, (row, column), quantity) if quantity else ("", "")
-    value = None if quantity is None else f"{quantity.value:f}"
+    value = None if quantity is None else f"{quantity.number:f}"
     return {
         "text": text,
         "iri": iri,
@@ -381,7 +383,7 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "row": row,
         "column": column,
         "value": literal.value if literal is not None and value is None else value,
-        "upper": f"{quantity.upper:f}" if quantity and quantity.upper is not None else None,
+        "upper": quantity.upper if quantity else None,
         "datatype": literal.datatype.value if literal is not None and value is None else None,
         "unit": unit,
         "unit_iri": f"{UNIT}{unit}" if unit else None,
@@ -416,13 +418,13 @@ def row_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     record = _record(graph, id)
     columns = graph.reader.frame(id).table.columns
     found = graph.reader.row(id, row) or TableRow(())
-    own = found.quantities.get(column)
+    own = found.quantity(column)
     if row >= record.rows or column >= record.width:
         raise GraphNotFoundError(f"Table {id!r} has no cell in row {row}, column {column}.")
     if own is None or find_period(columns[column].name) is None:
         return {"chart": None}
     points = [
-        ChartPoint(found.label, columns[at].name, quantity.value, at == column)
+        ChartPoint(found.label, columns[at].name, quantity.number, at == column)
         for at, quantity in sorted(found.quantities.items())
         if quantity.unit == own.unit and find_period(columns[at].name) is not None
     ]
@@ -437,7 +439,7 @@ def _object(row: TableRow, column: int, iri: str, predicate: str | None) -> Iter
     literal = row.literals.get(column)
     if literal is not None:
         yield term_json(literal)
-    elif column in row.nodes:
+    elif column in row.contents and row.contents[column].is_node:
         yield {**term_json(ox.NamedNode(iri)), "label": row.cells[column][:200]}
     else:
         yield term_json(ox.Literal(row.cells[column]))
@@ -457,7 +459,7 @@ def term_json(value: ObjectTerm) -> dict[str, Any]:
     }
 
 
-def _sources(graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellQuantity) -> tuple[str, str]:
+def _sources(graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellContent) -> tuple[str, str]:
     """What unit and scale of a number were read from, found by reading the table once more.
 
     Of a large table the head, the first rows and the cell's own are read; where they give another unit or

@@ -430,7 +430,7 @@ def _cells(found: SubAnswer, evidence: Evidence) -> list[Citation]:
         for index, row in rows:
             for column, text in enumerate(row):
                 quantity = quantities.get((index, column))
-                hit = quantity.value in _decimals(values) if quantity else text.strip() in values
+                hit = quantity.number in _decimals(values) if quantity else text.strip() in values
                 cell = evidence.cell(table, index, column) if hit and text.strip() else None
                 if cell is not None:
                     cited.append(Citation.of(cell))
