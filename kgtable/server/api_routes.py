@@ -18,6 +18,7 @@ from kgtable.server.requests import TellEvent, not_modified
 from kgtable.server.security import require_own_site
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem
+from kgtable.tables.discovery import FORMATS
 
 
 class Api:
@@ -91,8 +92,7 @@ class Api:
 
 TABLE_FILES = {
     "csv": "text/csv; charset=utf-8",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "parquet": "application/vnd.apache.parquet",
+    **{form: FORMATS[f".{form}"].media_type for form in ("xlsx", "parquet")},
 }
 """The formats of whole tables as files, with their media types."""
 

@@ -465,12 +465,12 @@ STREAM_NAME = "stdin"
 SNIFFED = 1 << 16
 """Bytes at the beginning that tell the kind of content."""
 
-_GZIP = b"\x1f\x8b"
-_SIGNATURES = {
-    b"PAR1": ".parquet",
-    b"ARROW1": ".arrow",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ".xls",
-}
+GZIP, ZIP, OLE = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The first bytes of gzip data, of ZIP archives (.xlsx, .docx, .ods), and of the older files of Office."""
+
+SIGNATURES = {".parquet": b"PAR1", ".arrow": b"ARROW1", ".xls": OLE}
+"""The first bytes of formats that have some of their own."""
+
 _MARKDOWN_RULE = re.compile(rb"^\s*\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)+\|?\s*$", re.MULTILINE)
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """Byte order marks."""
@@ -498,10 +498,10 @@ def sniff_suffix(content: bytes) -> str:
     >>> sniff_suffix(b"a;b\\n1;2\\n"), sniff_suffix(b"<table><tr><td>1"), sniff_suffix(b'[{"a": 1}]')
     ('.csv', '.html', '.json')
     """
-    for signature, suffix in _SIGNATURES.items():
+    for suffix, signature in SIGNATURES.items():
         if content.startswith(signature):
             return suffix
-    if content.startswith(b"PK\x03\x04"):
+    if content.startswith(ZIP):
         return ".ods" if b"opendocument.spreadsheet" in content[:200] else ".xlsx"
     text = content
     for mark in _MARKS:
@@ -528,7 +528,7 @@ def save_stream(stream: IO[bytes], folder: Path, format: str | None = None) -> P
     head = _beginning(stream)
     if not head:
         raise UsageError("There is nothing to read: the stream is empty.", hint="Pipe a table into it.")
-    compressed = head.startswith(_GZIP)
+    compressed = head.startswith(GZIP)
     suffix = format_suffix(format) if format else sniff_suffix(_unpacked(head) if compressed else head)
     path = folder / f"{STREAM_NAME}{suffix}{'.gz' if compressed and is_delimited(suffix) else ''}"
     with storage_errors(path), path.open("wb") as out:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar, cast
 
 from kgtable.errors import EmptyTableError, KgtableError, TableError, UnavailableTableError, UnreadableTableError
-from kgtable.tables.discovery import FileVersion, TableFile, file_state, file_version
+from kgtable.tables.discovery import ZIP, FileVersion, TableFile, file_state, file_version
 
 log = logging.getLogger(__name__)
 
@@ -359,7 +359,7 @@ def _unpacked(raw: IO[bytes], member: zipfile.ZipInfo) -> Iterator[int]:
     """The sizes of the pieces that a member truly unpacks to."""
     raw.seek(member.header_offset)
     header = raw.read(_LOCAL_HEADER)
-    if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+    if len(header) < _LOCAL_HEADER or header[:4] != ZIP:
         raise zipfile.BadZipFile("a member is missing")
     raw.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
     if member.compress_type == zipfile.ZIP_STORED:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from kgtable.errors import UnreadableTableError
 from kgtable.resources import read_shipped
-from kgtable.tables.discovery import TableFile
+from kgtable.tables.discovery import GZIP, OLE, SIGNATURES, ZIP, TableFile
 from kgtable.tables.model import Notice
 
 CHUNK = 1 << 20
@@ -41,10 +41,9 @@ _MARKS = (
 )  # fmt: skip
 
 _SIGNATURES = (
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook (.xlsx)"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)"),
-    (b"\x1f\x8b", "gzip data (.gz)"), (b"BZh", "bzip2 data"), (b"\xfd7zXZ", "xz data"),
-    (b"PAR1", "a Parquet file (.parquet)"), (b"ARROW1", "an Arrow file (.arrow)"),
+    (ZIP, "a ZIP archive or an Excel workbook (.xlsx)"), (OLE, "an old Excel workbook (.xls)"),
+    (GZIP, "gzip data (.gz)"), (b"BZh", "bzip2 data"), (b"\xfd7zXZ", "xz data"),
+    (SIGNATURES[".parquet"], "a Parquet file (.parquet)"), (SIGNATURES[".arrow"], "an Arrow file (.arrow)"),
     (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF document"), (b"\x7fELF", "a program"),
     (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
 )  # fmt: skip

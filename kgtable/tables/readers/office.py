@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from kgtable.errors import UnreadableTableError
-from kgtable.tables.discovery import TableFile
+from kgtable.tables.discovery import OLE, TableFile
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, unreadable
 from kgtable.tables.model import Area, Context, Grid, Position, ReadContent, Row, Source, context_at
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
@@ -23,7 +23,6 @@ from kgtable.values.text import joined_runs, sound_text
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?\d+", re.IGNORECASE)
 _UNSEEN = frozenset((f"{W}del", f"{W}moveFrom", f"{W}instrText", _FALLBACK, f"{W}rPr", f"{W}pPr"))
 MAX_PART = 256 << 20
@@ -63,7 +62,7 @@ def open_office_file(file: TableFile, limits: ReadLimits, kind: str) -> zipfile.
             start = stream.read(8)
     except OSError as error:
         raise unreadable(file, error) from error
-    if start == _OLE:
+    if start == OLE:
         raise UnreadableTableError(
             f"the {kind} is protected by a password, or of an old format.",
             path=file.relative,

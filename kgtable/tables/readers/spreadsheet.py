@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lxml import etree
 
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
-from kgtable.tables.discovery import TableFile
+from kgtable.tables.discovery import OLE, TableFile
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, read_bytes, unreadable
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
 from kgtable.tables.readers.delimited import read_delimited_bytes
@@ -96,7 +96,6 @@ def _texts(values: Iterable[object]) -> Row:
     return tuple([value if type(value) is str else value_text(value, SPREADSHEET_DIGITS) for value in values])
 
 
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."
 _PARTS_FAULTS = (
@@ -120,7 +119,7 @@ def read_spreadsheet(file: TableFile, limits: ReadLimits) -> list[Grid]:
     if start.startswith(b"PK"):
         check_archive(file, limits)
         return _read_workbook(file, _zipped_details(file, limits), limits, by_name=file.suffix != ".xls")
-    if start.startswith(_OLE):
+    if start.startswith(OLE):
         content = read_bytes(file, limits)
         if _ENCRYPTED in content:
             raise _protected(file)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
+from kgtable.tables.discovery import OLE
 from kgtable.tables.readers.workbook_parts import GENERAL, SheetDetails
 from kgtable.tables.readers.xls_strings import is_superscript, raised_texts
 
-_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST_SECTOR = 0xFFFFFFFA
 """From here on a sector's number is none: the end of a chain, or a free sector."""
 _HEADED = 109
@@ -47,7 +47,7 @@ def xls_details(content: bytes) -> dict[str, SheetDetails]:
 
 def _workbook_stream(content: bytes) -> bytes:
     """The stream of records of a compound file; raises `ValueError` where there is none."""
-    if not content.startswith(_SIGNATURE):
+    if not content.startswith(OLE):
         raise ValueError("no compound file")
     shift, small_shift = struct.unpack_from("<HH", content, 30)
     if shift not in (9, 12) or small_shift != 6:
