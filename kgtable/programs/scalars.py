@@ -437,13 +437,6 @@ def format_duration(seconds: Decimal) -> str:
     return f"{sign}{hours}:{minutes:02d}:{text}" if hours else f"{sign}{minutes}:{text}"
 
 
-def number_in_unit(datum: Datum, unit: str | None) -> Decimal | None:
-    """The number of a value converted to a unit; a count, or in a count, as it is."""
-    if datum.number is None or datum.unit in COUNTS or unit in COUNTS:
-        return datum.number
-    return convert(datum.number, datum.unit, unit)
-
-
 def _calculate(sign: Operator, left: Datum, right: Datum, a: Decimal, b: Decimal) -> Datum:
     kind = ValueKind.QUANTITY
     if sign in (Operator.ADD, Operator.SUBTRACT):

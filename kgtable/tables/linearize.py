@@ -175,42 +175,6 @@ def as_schema(table: Table) -> str:
     return " ".join(filter(None, sentences)) + "\n"
 
 
-def as_heading(table: Table) -> str:
-    """Section heading and subheading, caption and the titles above the header."""
-    return _paragraphs(*_headings(table))
-
-
-def as_heading_table(table: Table) -> str:
-    """Heading and subheading, then the table."""
-    return _paragraphs(*_headings(table), as_plaintext(table))
-
-
-def as_pretext(table: Table) -> str:
-    """The text before the table."""
-    return _paragraphs(*_before(table.context))
-
-
-def as_heading_pretext(table: Table) -> str:
-    """Heading and subheading, then the text before the table."""
-    return _paragraphs(*_headings(table), *_before(table.context))
-
-
-def as_heading_pretext_table(table: Table) -> str:
-    """Heading and subheading, the text before the table, then the table."""
-    return _paragraphs(*_headings(table), *_before(table.context), as_plaintext(table))
-
-
-def as_context(table: Table) -> str:
-    """Heading, subheading, the text before and the text after."""
-    return _paragraphs(*_headings(table), *_before(table.context), *table.context.after)
-
-
-def as_context_table(table: Table) -> str:
-    """Heading, subheading, the text before, the table, then the text after."""
-    context = table.context
-    return _paragraphs(*_headings(table), *_before(context), as_plaintext(table), *context.after)
-
-
 def _headings(table: Table) -> tuple[str, ...]:
     context = table.context
     return tuple(dict.fromkeys((context.title, *context.heading, context.caption, *title_texts(table))))
@@ -273,21 +237,11 @@ _WRITERS: Mapping[TableFormat, Callable[[Table], str]] = MappingProxyType(
         TableFormat.PLAINTEXT: as_plaintext,
         TableFormat.SCHEMA: as_schema,
         TableFormat.TEXT: as_text,
-        TableFormat.HEADING: as_heading,
-        TableFormat.HEADING_TABLE: as_heading_table,
-        TableFormat.PRETEXT: as_pretext,
-        TableFormat.HEADING_PRETEXT: as_heading_pretext,
-        TableFormat.HEADING_PRETEXT_TABLE: as_heading_pretext_table,
-        TableFormat.CONTEXT: as_context,
-        TableFormat.CONTEXT_TABLE: as_context_table,
     }
 )
 
-TABLE_FORMATS = tuple(TableFormat)[:7]
+TABLE_FORMATS = tuple(_WRITERS)
 """The linearisations of the table alone (thesis, 4.1)."""
-
-CONTEXT_FORMATS = tuple(TableFormat)[7:]
-"""The formats with headings and surrounding text (thesis, 4.2)."""
 
 
 def format_table(table: Table, name: TableFormat | str) -> str:
@@ -295,7 +249,20 @@ def format_table(table: Table, name: TableFormat | str) -> str:
 
     Raises `ValueError` for a name that is not a `TableFormat`.
     """
-    return _WRITERS[TableFormat(name)](table)
+    format = TableFormat(name)
+    return _WRITERS[format](table) if format in _WRITERS else _in_context(table, format)
+
+
+def _in_context(table: Table, format: TableFormat) -> str:
+    """The parts that a format names, in order: headings, the text before, the table; all text around is its context."""
+    parts, context = format.split("-"), table.context
+    around = "context" in parts
+    return _paragraphs(
+        *(_headings(table) if around or "heading" in parts else ()),
+        *(_before(context) if around or "pretext" in parts else ()),
+        *([as_plaintext(table)] if "table" in parts else ()),
+        *(context.after if around else ()),
+    )
 
 
 ROWS_PER_CHUNK = 40
