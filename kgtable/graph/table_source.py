@@ -348,7 +348,6 @@ class TableReader:
         return found
 
     def _describe(self, subjects: Iterable[_Subject]) -> Iterator[tuple[str, ox.Triple]]:
-        """All that these nodes say, each triple with its table."""
         for part in _parts(subjects):
             yield from self._triples(_described(part))
 
@@ -421,7 +420,6 @@ def _cells_of(table: DecodedTable) -> int:
 
 
 def _parts(items: Iterable[_Item], size: int | None = None) -> Iterator[Sequence[_Item]]:
-    """The items in parts of `size`, by default `AT_ONCE`."""
     iterator = iter(items)
     while part := tuple(islice(iterator, size or AT_ONCE)):
         yield part

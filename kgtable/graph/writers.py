@@ -175,7 +175,6 @@ class RdfWriter(ABC):
         return "".join(pieces)
 
     def _pattern(self, form: Form, row: FormSlot) -> tuple[_Pattern, _Pattern]:
-        """How the pairs of a form are written, and the block below."""
         if len(self._patterns) > _MOST_REMEMBERED:
             self._patterns.clear()
         return self._patterns.get(form) or self._patterns.setdefault(form, self._made_pattern(form, row))

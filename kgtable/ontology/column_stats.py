@@ -195,7 +195,6 @@ def _count(counts: dict[T, int], item: T, times: int = 1) -> None:
 
 
 def _sorted(counts: dict[T, int]) -> dict[T, int]:
-    """The most frequent first, equally frequent ones in alphabetical order."""
     if len(counts) < 2:
         return counts
     return dict(sorted(sorted(counts.items()), key=lambda item: -item[1]))

@@ -699,7 +699,6 @@ class _Columns:
     # Kinds of measures
 
     def _unit(self, column: int) -> str | None:
-        """The unit of most numbers of a column, where it is one of measure or money."""
         found = Counter(unit for unit, _ in self._units_of(column))
         most = found.most_common(1)[0][0] if found else None
         return None if most in ("UNITLESS", "NUM") else most
@@ -868,7 +867,6 @@ class _Columns:
         return any(clue is not None and clue.phrase.unit is not None for clue in clues)
 
     def _printed_percent(self, column: int) -> float:
-        """The share of a column's numbers that are percentages."""
         found = [unit for unit, _ in self._units_of(column)]
         return found.count("PERCENT") / max(1, len(found))
 

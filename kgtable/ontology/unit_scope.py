@@ -481,7 +481,6 @@ _MOST_NOTES = 20
 
 
 def _notes(table: Table) -> Iterator[str]:
-    """The texts of the first notes below the rows of the body."""
     for row in sorted(table.structure.footnotes)[:_MOST_NOTES]:
         cells = table.grid.head[row] if row < len(table.grid.head) else ()
         yield ",".join(dict.fromkeys(text for text in cells if text.strip()))

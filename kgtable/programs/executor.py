@@ -767,5 +767,4 @@ def _joined_keys(left: ColumnData, right: ColumnData, similarity: int) -> tuple[
 
 
 def _name(argument: Expression) -> str:
-    """The header of the column that an argument is, if it is one."""
     return str(argument.name) if isinstance(argument, ColumnRef) else ""

@@ -326,7 +326,6 @@ class _Words:
 
 
 def _group_of(node: Rows) -> GroupBy | None:
-    """The groups that a relation chooses from."""
     while isinstance(node, Filter | Sort | Limit):
         node = node.source
     return node if isinstance(node, GroupBy) else None

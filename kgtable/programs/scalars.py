@@ -606,7 +606,6 @@ def _loose_number(datum: Datum) -> Decimal | None:
 
 @text_cache(65536)
 def _plain_number(text: str) -> Decimal | None:
-    """The number that a text as a whole prints."""
     number = parse_number(text.strip())
     return None if number is None or number.upper is not None else number_in(text.strip())
 

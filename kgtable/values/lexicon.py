@@ -127,7 +127,6 @@ def _occurrences(text: str, language: str) -> tuple[tuple[int, int, tuple[str, .
 
 @cache
 def _longest(language: str) -> Mapping[str, int]:
-    """How many words the longest term has that begins with a word."""
     return {words[0]: len(words) for words in sorted(map(str.split, _terms(language)), key=len)}
 
 

@@ -214,7 +214,6 @@ def _decimals(number: Decimal) -> int:
 
 
 def _plain(number: Decimal) -> Decimal:
-    """The number without zeros at its end, and without an exponent."""
     short = shortened(number)
     exponent = short.as_tuple().exponent
     return with_places(short, 0) if isinstance(exponent, int) and 0 < exponent < 28 else short

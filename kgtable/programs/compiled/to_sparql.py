@@ -418,7 +418,6 @@ def is_variable(sparql: str) -> bool:
 
 
 def _declared(body: str, names: Namespaces) -> str:
-    """A query with the prefixes that it uses."""
     known = {**FIXED_PREFIXES, "ex": names.ex, "data": names.data}
     used = [name for name in known if re.search(rf"(?<![\w<]){name}:", body)]
     return "\n".join([*(f"PREFIX {name}: <{known[name]}>" for name in used), body])

@@ -208,5 +208,4 @@ def _is_note(text: str) -> bool:
 
 
 def _plain(mark: str) -> str:
-    """A mark without its brackets and without being raised."""
     return mark.strip("()[].: ").casefold().translate(str.maketrans(_SUPERSCRIPTS, "1234567890abcdef"))

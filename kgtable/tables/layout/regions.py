@@ -225,7 +225,6 @@ def _shared_texts(rows: Sequence[Row], first: Area, area: Area) -> tuple[str, ..
 
 
 def _rows_above(rows: Sequence[Row], area: Area) -> list[Row]:
-    """The rows of an area above its first row of several cells."""
     cells = _cells(rows, area)
     return cells[: next((index for index, row in enumerate(cells) if len(filled(row)) > 1), 0)]
 

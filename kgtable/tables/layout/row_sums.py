@@ -254,7 +254,6 @@ def _sums_of(
 
 
 def _left(rows: Sequence[int], sums: Mapping[int, tuple[tuple[int, ...], int, bool]]) -> list[int]:
-    """The rows that no sum has added."""
     added = {member for members, _, _ in sums.values() for member in members}
     return [row for row in rows if row not in added]
 

@@ -150,7 +150,6 @@ def _record_table(records: Sequence[object], check: _CheckExtent) -> _JsonTable 
 
 
 def _filled(record: Mapping[str, object]) -> int:
-    """How many cells a record fills at most."""
     return sum(len(value) if isinstance(value, dict) else 1 for value in record.values())
 
 

@@ -60,7 +60,6 @@ def _ruled_tables(page: Any) -> list[Any]:
 
 
 def _rules(page: Any) -> list[tuple[float, float, float]]:
-    """The horizontal rules of the page: from where to where, and their height."""
     level = (edge for edge in page.edges if edge["orientation"] == "h" and edge["x1"] - edge["x0"] > 20)
     rules = {(round(edge["x0"], 1), round(edge["x1"], 1), round(edge["top"], 1)) for edge in level}
     return sorted(rules, key=lambda rule: rule[2])[:MOST_RULES]
