@@ -103,6 +103,7 @@ PROGRAMS: dict[str, Any] = {
     "the last date": of("max", "Ordered on", "orders"),
     "not equal leaves the missing out": where("orders", compare("!=", "Status", "paid")),
     "a negation as well": where("orders", {"op": "not", "condition": compare("=", "Status", "paid")}),
+    "a negation of what no cell is": where("orders", {"op": "not", "condition": compare("=", "Status", "lost")}),
     "the missing": where("orders", {"op": "is_missing", "operand": column("Status")}),
     "a date from a day on": where("orders", compare(">=", "Ordered on", "2024-02-05")),
     "a date within a month": where(

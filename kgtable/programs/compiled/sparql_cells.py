@@ -215,6 +215,8 @@ class SparqlValue:
                     left, literal = sparql.format(self.sparql), text_literal(constant)
                     sign = SIGNS.get(relator)
                     return f"{left} {sign} {literal}" if sign else f"{_CALLS[relator]}({left}, {literal})"
+        if not right:
+            return f"{self.sparql} != {self.sparql}"  # an error, not false, where it is missing
         if len(right) > MOST_LISTED:
             raise does_not_map("this comparison of texts")
         return f"{self.sparql} IN ({', '.join(text_literal(text) for text in self.texts if text in right)})"

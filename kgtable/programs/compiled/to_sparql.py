@@ -1,8 +1,8 @@
 """Programs as SPARQL 1.1 over kgtable's graph, for the embedded store and any other endpoint.
 
 The query reads the shape of `kgtable.graph.table_encoder`: a named graph for each table, a node for each row, one
-triple for each cell, quantities with exact numbers and QUDT units. Units of one column that differ, and those of two
-sides of a comparison, are brought together by multipliers in the query.
+triple for each cell, quantities with exact numbers and QUDT units. Units of one column that differ are brought together
+by multipliers in the query.
 
 What maps directly is compiled: select, filter, count, sum, mean, extremes, groups, the first rows of an order, joins on
 equal keys, conversion. Everything else raises `ProgramCompilationError` and runs in memory.
