@@ -15,7 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import (
     COLUMNS,
-    EDITABLE,
     INFERRED,
     KIND,
     PARSERS,
@@ -23,7 +22,6 @@ from kgtable.ontology.mapping_rows import (
     SCALES,
     SPLIT,
     TABLE,
-    TABLE_EDITABLE,
     TABLE_PARSERS,
     TABLES,
     VARIANT,
@@ -96,8 +94,8 @@ class UserMapping:
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
         columns, tables = read_rows(path, COLUMNS), read_rows(path, TABLES)
         return cls(
-            {COLUMNS.key_of(row): decided for row in columns if (decided := row.decisions(EDITABLE))},
-            {row.values[TABLE]: decided for row in tables if (decided := row.decisions(TABLE_EDITABLE))},
+            COLUMNS.decisions(columns),
+            {pattern: decided for (pattern, _), decided in TABLES.decisions(tables).items()},
             {row.values[TABLE]: f"{row.path}, line {row.line}" for row in tables},
         )
 

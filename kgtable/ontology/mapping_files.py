@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,6 @@ from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_rows import (
     COLUMNS,
     CONFIDENCE,
-    EDITABLE,
     EVIDENCE,
     INFERRED,
     KIND,
@@ -30,10 +29,10 @@ from kgtable.ontology.mapping_rows import (
     ONLY_IN,
     ROLE,
     SCALES,
-    TABLE,
-    TABLE_EDITABLE,
     TABLES,
     VARIANT,
+    MappingRow,
+    MappingSheet,
     csv_bytes,
     read_rows,
     xlsx_bytes,
@@ -174,38 +173,56 @@ def load_edits(directory: Path) -> EditedMapping:
     """
     state = _read_state(directory)
     digests = _digests(directory)
-    edited = {name: digest for name, digest in digests.items() if digest not in state.digests.get(name, ())}
-    tables, places = _edited_tables(directory, edited, state)
-    found = {name: _edits(directory / name, state) for name in edited if name != TABLES_CSV}
-    mappings = list(found.values())
-    if len(mappings) == 2 and mappings[0].edits != mappings[1].edits:
-        # Saving a file again without a change, as spreadsheet programs do, is no edit.
-        mappings = [mapping for mapping in mappings if mapping.edits != state.edits.edits]
-        if len(mappings) == 2:
-            raise _conflict(directory, mappings[0], mappings[1])
-    columns = mappings[0] if mappings else state.edits
-    return EditedMapping(UserMapping(columns.edits, tables, places, load_proposals(directory)), digests)
+    edited = [name for name, digest in digests.items() if digest not in state.digests.get(name, ())]
+    columns, _ = _edited(directory, COLUMNS, [name for name in edited if name != TABLES_CSV], state)
+    tables, places = _edited(directory, TABLES, sorted(name for name in edited if name != CSV), state)
+    about = {pattern: decided for (pattern, _), decided in tables.items()}
+    return EditedMapping(UserMapping(columns, about, places, load_proposals(directory)), digests)
 
 
-def _edited_tables(
-    directory: Path, edited: Mapping[str, str], state: _State
-) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
-    """The decisions about tables, of the file that was edited, and where each of them stands."""
-    rows = {name: read_rows(directory / name, TABLES) for name in NAMES[1:] if name in edited}
-    found = {
-        name: {row.values[TABLE]: decided for row in lines if (decided := row.decisions(TABLE_EDITABLE))}
-        for name, lines in rows.items()
-    }
-    changed = {name: tables for name, tables in found.items() if tables != state.edits.tables}
-    if len(changed) == 2 and len({json.dumps(tables, sort_keys=True) for tables in changed.values()}) == 2:
-        raise MappingError(
-            f"{directory / NAMES[1]} and {TABLES_CSV} were both edited and say different things about tables.",
-            hint="Make them agree, or delete the one that is out of date.",
-        )
+def _edited(
+    directory: Path, sheet: MappingSheet, names: Sequence[str], state: _State
+) -> tuple[Mapping[MappingKey, Mapping[str, str]], dict[str, str]]:
+    """The decisions of a sheet, of the file among these that was edited, and where each of them stands."""
+    before, shown = state.edits.edits, state.shown
+    if sheet is TABLES:  # which shows nothing that is not decided
+        before, shown = {(pattern, ""): decided for pattern, decided in state.edits.tables.items()}, ()
+    rows = {name: read_rows(directory / name, sheet) for name in names}
+    found = {name: _decided(sheet, lines, before if shown else {}, shown) for name, lines in rows.items()}
+    # Saving a file again without a change, as spreadsheet programs do, is no edit.
+    changed = [name for name in names if found[name] != before]
+    for key in sorted(set().union(*(found[name] for name in changed))):
+        for field_ in sheet.editable:
+            texts = [found[name].get(key, {}).get(field_, "") for name in changed]
+            if len(set(texts)) > 1:
+                raise MappingError(
+                    f"{directory / changed[0]} and {changed[1]} were both edited and differ: for "
+                    f"{sheet.subject.removesuffix(' name')} '{key[0]}' the {field_} is {texts[0]!r} in one and "
+                    f"{texts[1]!r} in the other.",
+                    hint="Make them agree, or delete the one that is out of date.",
+                )
     if not changed:
-        return dict(state.edits.tables), {}
-    name = min(changed)
-    return dict(changed[name]), {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows[name]}
+        return before, {}
+    lines = rows[changed[0]]
+    return found[changed[0]], {row.values[sheet.subject]: f"{row.path}, line {row.line}" for row in lines}
+
+
+def _decided(
+    sheet: MappingSheet,
+    rows: Iterable[MappingRow],
+    before: Mapping[MappingKey, Mapping[str, str]],
+    shown: Sequence[Mapping[MappingKey, Mapping[str, str]]],
+) -> dict[MappingKey, dict[str, str]]:
+    """The cells that were edited since they were shown, and those that were before and still say the same."""
+    edits: dict[MappingKey, dict[str, str]] = {}
+    for row in rows:
+        key = sheet.key_of(row)
+        known, printed = before.get(key, {}), [found[key] for found in shown if key in found]
+        for name in sheet.editable:
+            text = row.values.get(name, known.get(name, ""))
+            if text and (text == known.get(name) or all(one.get(name, "") != text for one in printed)):
+                edits.setdefault(key, {})[name] = text
+    return edits
 
 
 def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Summary]) -> bool:
@@ -257,13 +274,13 @@ def save_mapping(
     about_tables = [
         [
             pattern,
-            *(mapping.tables.get(pattern, {}).get(field_, "") for field_ in TABLE_EDITABLE),
+            *(mapping.tables.get(pattern, {}).get(field_, "") for field_ in TABLES.editable),
             *titles.get(pattern, ("", "")),
         ]
         for pattern in sorted({*mapping.tables, *titles})
     ]
     written = {CSV: csv_bytes(COLUMNS, lines), TABLES_CSV: csv_bytes(TABLES, about_tables)}
-    shown = {key: {name: row.get(name, "") for name in EDITABLE} for key, row in rows.items()}
+    shown = {key: {name: row.get(name, "") for name in COLUMNS.editable} for key, row in rows.items()}
     generated = _generated_digest(summaries, mapping)
     old = _read_state(directory)
     is_kept = set(edited.digests) == set(NAMES) and all(
@@ -279,32 +296,6 @@ def save_mapping(
         _replace(directory / name, data)
     _write_state(directory, _State({name: (new[name],) for name in NAMES}, (shown,), mapping, generated))
     return unmatched
-
-
-def _edits(path: Path, state: _State) -> UserMapping:
-    """The cells of a file that were edited, and those that were before and still say the same."""
-    edits: dict[MappingKey, dict[str, str]] = {}
-    for row in read_rows(path, COLUMNS):
-        key = COLUMNS.key_of(row)
-        before, shown = state.edits.edits.get(key, {}), [rows[key] for rows in state.shown if key in rows]
-        for name in EDITABLE:
-            text = row.values.get(name, before.get(name, ""))
-            if text and (text == before.get(name) or all(one.get(name, "") != text for one in shown)):
-                edits.setdefault(key, {})[name] = text
-    return UserMapping(edits)
-
-
-def _conflict(directory: Path, one: UserMapping, other: UserMapping) -> MappingError:
-    for key in sorted({*one.edits, *other.edits}):
-        for name in EDITABLE:
-            texts = [mapping.edits.get(key, {}).get(name, "") for mapping in (one, other)]
-            if texts[0] != texts[1]:
-                return MappingError(
-                    f"{directory / NAMES[0]} and {NAMES[1]} were both edited and differ: for column "
-                    f"'{key[0]}' the {name} is {texts[0]!r} in one and {texts[1]!r} in the other.",
-                    hint="Make them agree, or delete the one that is out of date.",
-                )
-    raise AssertionError("the mappings agree")
 
 
 def _digests(directory: Path) -> dict[str, str]:

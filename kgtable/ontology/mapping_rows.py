@@ -74,21 +74,18 @@ class MappingRow:
         """The place of a cell, for messages."""
         return f"{self.path}, line {self.line}, column '{field}'"
 
-    def decisions(self, editable: Iterable[str]) -> dict[str, str]:
-        """What the row decides in these columns of the mapping."""
-        return {name: self.values[name] for name in editable if self.values.get(name)}
-
 
 @dataclass(frozen=True)
 class MappingSheet:
     """A sheet of a mapping: one of columns, one of tables; as CSV a file of its own.
 
-    `subject` is the field that says what a row is about, `needed` are those that the first line must name, `parsers`
-    the readers of the fields that say what to do: cell text and place → canonical text.
+    `editable` are the fields that are a user's to fill in, `subject` is the one that says what a row is about, `needed`
+    are those that the first line must name, `parsers` the readers of fields: cell text and place → canonical text.
     """
 
     name: str
     fields: tuple[str, ...]
+    editable: tuple[str, ...]
     subject: str
     needed: tuple[str, ...]
     parsers: Mapping[str, Callable[[str, str], str]]
@@ -96,6 +93,14 @@ class MappingSheet:
     unnamed: str
     twice: str
     """What to do about a row that is about nothing, and about a second one about the same."""
+
+    def decisions(self, rows: Iterable[MappingRow]) -> dict[tuple[str, str], dict[str, str]]:
+        """What rows decide, by what they are about."""
+        return {
+            self.key_of(row): decided
+            for row in rows
+            if (decided := {name: text for name in self.editable if (text := row.values.get(name))})
+        }
 
     def key_of(self, row: MappingRow) -> tuple[str, str]:
         """What a row is about, and the tables it is restricted to."""
@@ -406,13 +411,13 @@ PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
 
 
 COLUMNS: Final = MappingSheet(
-    "ontology", FIELDS, NAME, (NAME, "predicate"), PARSERS,
+    "ontology", FIELDS, EDITABLE, NAME, (NAME, "predicate"), PARSERS,
     (40, 34, 16, 8, 10, 12, 14, 10, 34, 24, 20, 16, 24, 30, 40),
     "Say which column the row is about, or remove the row.",
     f"Remove one of the two, or restrict one to some tables in column '{ONLY_IN}'.",
 )  # fmt: skip
 TABLES: Final = MappingSheet(
-    "tables", TABLE_FIELDS, TABLE, (), TABLE_PARSERS,
+    "tables", TABLE_FIELDS, TABLE_EDITABLE, TABLE, (), TABLE_PARSERS,
     tuple(40 if field in (TABLE, "title", INFERRED_TITLE) else 16 for field in TABLE_FIELDS),
     "Give a table's id, or a pattern such as sales*.", "Remove one of the two.",
 )  # fmt: skip

@@ -65,6 +65,18 @@ def test_a_decision_survives_builds_and_can_be_edited_in_the_graph(tmp_path: Pat
     assert "sales,,,,,Mine,KiloGM," in (tmp_path / "kg" / "ontology.tables.csv").read_text()
 
 
+def test_both_files_edited_differently_is_an_error_that_names_the_table(tmp_path: Path) -> None:
+    folder, kg = folder_of(tmp_path, sales=SALES), tmp_path / "kg"
+    kgtable.build(folder, kg, embedding="none").close()
+    (kg / "ontology.tables.csv").write_text("table,title\nsales,One\n")
+    book = openpyxl.load_workbook(kg / "ontology.xlsx")
+    book["tables"]["A2"], book["tables"]["F2"] = "sales", "Other"
+    assert book["tables"]["F1"].value == "title"
+    book.save(kg / "ontology.xlsx")
+    with pytest.raises(MappingError, match="differ: for table 'sales' the title is 'One' in one and 'Other'"):
+        kgtable.build(folder, kg, embedding="none")
+
+
 @pytest.mark.parametrize("unit", ["PERCENT", "YR", "CCY_CHF", "PERMILLE"])
 def test_any_unit_can_be_decided_for_a_whole_table(tmp_path: Path, unit: str) -> None:
     folder = folder_of(tmp_path, share="geo,2020,2021\nBE,12.3,11.0\nDE,10.1,10.2\n")
