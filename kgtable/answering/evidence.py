@@ -17,6 +17,7 @@ from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
 from kgtable.values.units import SCALE_POWERS
 
+_TEXT_ID = re.compile(r"\[?\(?\s*T(\d{1,6})\.(title|note)(?:\.(\d{1,4}))?\s*\)?\]?", re.IGNORECASE)
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 """A cell's short id inside a text."""
@@ -165,13 +166,21 @@ class Evidence:
 
     def resolve(self, cell_id: str) -> Cell | None:
         """The cell with this short id, or None where no such cell holds text."""
-        match = _CELL_ID.fullmatch(cell_id.strip())
-        if match is None:
+        match = _CELL_ID.fullmatch(cell_id.strip()) or _TEXT_ID.fullmatch(cell_id.strip())
+        if match is None or not 0 < int(match[1]) <= len(self.named):
             return None
-        number, row, column = map(int, match.groups())
-        if not 0 < number <= len(self.named):
-            return None
-        return self.cell(self.named[number - 1], row, column)
+        table = self.named[int(match[1]) - 1]
+        if match.re is _CELL_ID:
+            return self.cell(table, int(match[2]), int(match[3]))
+        return self._text_cell(table, 0 if match[2].casefold() == "title" else int(match[3] or 1))
+
+    def _text_cell(self, table: str, note: int) -> Cell | None:
+        """The first cell of a table's title above its header, or of one of its notes by number; None if it has none."""
+        structure = self.source.table(table).structure if note else self.source.frame(table).table.structure
+        rows = sorted(structure.footnotes)[note - 1 : note] if note else structure.titles
+        width = self.source.frame(table).table.grid.width
+        cells = (self.cell(table, row, column) for row in rows for column in range(width))
+        return next(filter(None, cells), None)
 
     def cell(self, table: str, row: int, column: int) -> Cell | None:
         """The cell at a grid position, or None where the table holds no text there."""

@@ -352,7 +352,7 @@ LONGEST_REASONING = 4_000
 MOST_CITED = 200
 """Cells that a reply may cite."""
 
-MOST_ALTERNATIVES = 10
+MOST_ALTERNATIVES = 3
 
 
 @dataclass(frozen=True, slots=True)

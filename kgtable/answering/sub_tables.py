@@ -150,7 +150,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
             lines.append(_group(frame.table, row))
             continue
         texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
-        lines.append(f"r{row}{_row_note(structure.summed.get(row, ()), rows[row], mixed)} | " + " | ".join(texts))
+        lines.append(f"r{row}{_row_note(rows[row], mixed)} | " + " | ".join(texts))
     further = [column for column in range(width) if column not in columns]
     named = further if widest else further[:MOST_NAMED]
     if further:
@@ -178,11 +178,11 @@ def _ranges(rows: Sequence[int]) -> str:
     return ", ".join(f"r{start}" if start == end else f"r{start}-r{end}" for start, end in ranges)
 
 
-def _row_note(summed: Sequence[int], row: TableRow, mixed: Collection[int]) -> str:
+def _row_note(row: TableRow, mixed: Collection[int]) -> str:
     """What the graph says of a row, in parentheses: a total and of which rows, or its unit where rows differ in it."""
     said = [word for kind, word in SPECIAL_ROWS.items() if kind in row.kinds]
-    if summed:
-        said = [f"total of {_ranges(summed)}"]
+    if row.summed:
+        said = [f"total of {_ranges(row.summed)}"]
     units = {measure(number.unit, number.scale) for at in mixed if (number := row.quantity(at)) is not None}
     notes = ", ".join(filter(None, (*said[:1], units.pop() if len(units) == 1 else "")))
     return f" ({notes})" if notes else ""
@@ -190,9 +190,7 @@ def _row_note(summed: Sequence[int], row: TableRow, mixed: Collection[int]) -> s
 
 def _measures(column: int, rows: Collection[TableRow]) -> Counter[str]:
     """The units and scales of a column's numbers in these rows, with how often each occurs."""
-    return Counter(
-        measure(number.unit, number.scale) for row in rows if (number := row.quantity(column)) is not None
-    )
+    return Counter(measure(number.unit, number.scale) for row in rows if (number := row.quantity(column)) is not None)
 
 
 def _header(table: Table, column: int, rows: Collection[TableRow]) -> str:

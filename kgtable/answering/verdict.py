@@ -137,7 +137,7 @@ class _Judge:
         try:
             results = [self._executed(draft.program)]
         except (KgtableError, ArithmeticError, RecursionError) as error:
-            fault = _told(error)
+            fault = self._in_short_names(_told(error))
             return Judgement(replace(answer, reasons=(f"The program cannot be executed: {fault}",)), fault)
         facts = self._facts(results)
         remark, contradiction, is_said = self._remark(results, facts)
@@ -150,6 +150,13 @@ class _Judge:
             note = f"The sentence of the model was left out: {contradiction}"
             judged = replace(judged, reasons=(*judged.reasons, note))
         return Judgement(judged, "", contradiction, is_said)
+
+    def _in_short_names(self, fault: str) -> str:
+        """A fault with the tables called as in the prompt."""
+        named = sorted(self._evidence.named, key=len, reverse=True)
+        for id in named:
+            fault = fault.replace(repr(id), self._evidence.alias(id))
+        return fault
 
     def _from_cells(self, answer: Answer) -> Answer:
         """The answer whose text stands in cited cells."""

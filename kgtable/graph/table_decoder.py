@@ -74,7 +74,7 @@ _NOTHING: NodeStatements = MappingProxyType({})
 class TableRow:
     """One row: its cells' texts, the group row above it, the contents of the cells that are not blank, its label.
 
-    `kinds` are its classes by local name; `literals` the typed literals by column.
+    `kinds` are its classes by local name; `literals` the typed literals by column; `summed` the rows that it totals.
     """
 
     cells: Row
@@ -83,6 +83,7 @@ class TableRow:
     label: str = ""
     kinds: frozenset[str] = frozenset()
     literals: Mapping[int, ox.Literal] = field(default_factory=dict)
+    summed: tuple[int, ...] = ()
 
     @property
     def quantities(self) -> dict[int, CellContent]:
@@ -254,7 +255,7 @@ class TableStatements:
             for found in node.get(predicate, ())
             if isinstance(found, ox.Literal) and found.datatype.value != _STRING
         }
-        return TableRow(self._texts(index), self._parent(node), contents, label, _kinds(node), literals)
+        return TableRow(self._texts(index), self._parent(node), contents, label, _kinds(node), literals, _summed(node))
 
     def _texts(self, index: int) -> Row:
         node = self._rows[index]
@@ -324,11 +325,7 @@ class TableStatements:
             label_column=_integer(self._of_table, "labelColumn"),
             corner=_text(self._of_table, "corner") or "",
             parents=parents,
-            summed={
-                index: tuple(sorted(int(member.value.rpartition("/")[2]) for member in node[_TOTALS]))
-                for index, node in sorted(self._rows.items())
-                if _TOTALS in node
-            },
+            summed={index: rows for index, node in sorted(self._rows.items()) if (rows := _summed(node))},
             measures={
                 index: MeasureKind(name)
                 for index, node in sorted(self._rows.items())
@@ -455,6 +452,11 @@ def _positions_json(node: NodeStatements, name: str) -> dict[Position, str]:
     text = _text(node, name)
     found: dict[str, str] = {} if text is None else json.loads(text)
     return {place: value for value, places in found.items() for place in parse_positions(places)}
+
+
+def _summed(node: NodeStatements) -> tuple[int, ...]:
+    """The rows that a row totals."""
+    return tuple(sorted(int(str(member.value).rpartition("/")[2]) for member in node.get(_TOTALS, ())))
 
 
 @contextmanager

@@ -10,10 +10,11 @@ different value and work on rows is done on arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import IntEnum
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from kgtable.graph.table_content import CellContent
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.scalars import Datum, normal
 from kgtable.tables.model import Meaning, Position, Role, Table
+from kgtable.values.unit_phrases import without_unit
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
@@ -249,7 +251,7 @@ class Relation:
             if 0 <= name < len(self.columns):
                 return name
             raise UnknownColumnError(f"Table {self.id!r} has {len(self.columns)} columns, no column {name}.")
-        for reading in self._names:
+        for reading in chain(self._names, self._names_without_units):
             found = reading.get(name) or reading.get(_loose(name))
             if found and len(found) == 1:
                 return found[0]
@@ -325,6 +327,16 @@ class Relation:
                 if name:
                     reading.setdefault(name, []).append(column.index)
         return readings
+
+    @property
+    def _names_without_units(self) -> Iterator[dict[str, list[int]]]:
+        """Columns by the last level of the header without the unit that it states: "Price" for "Price (CHF)"."""
+        reading: dict[str, list[int]] = {}
+        for column in self.columns:
+            last = column.path[-1] if column.path else ""
+            if name := _loose(without_unit(last) or last.partition("(")[0]):
+                reading.setdefault(name, []).append(column.index)
+        yield reading
 
     def _typed(self, column: int) -> tuple[ColumnData, ValueKind, Meaning]:
         if column not in self._made:

@@ -131,7 +131,7 @@ def _lines(number: int, table: Table, rows: Mapping[int, TableRow], columns: Seq
 
 
 def _names(table: Table, columns: Sequence[int], longest: int) -> str:
-    """The names of columns, each cut at `longest` characters; a heading that several neighbours share is written once, before them."""
+    """The names of columns, each cut at `longest` characters; a heading that neighbours share is written once."""
     parts: list[str] = []
     above: Sequence[str] = ()
     for column in columns:

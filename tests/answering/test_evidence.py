@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgtable
+from kgtable.answering.evidence import Evidence
+from kgtable.retrieval.result import Retrieval, ScoredTable
 from tests.answering.sample import ACCOUNTS, SOURCE, evidence
 
 
@@ -50,3 +54,14 @@ def test_ids_of_no_cell(id: str) -> None:
 def test_any_text_is_an_id_or_none(id: str) -> None:
     cell = evidence().resolve(id)
     assert cell is None or cell.text
+
+
+def test_a_title_and_a_note_are_cited_like_cells(tmp_path: Path) -> None:
+    (tmp_path / "fees.csv").write_text(
+        "Harbour fees 2024,\n,\nPort,Fees\nSkarv,31\nFjell,44\nHalden,28\nNote: without VAT,\n", encoding="utf-8"
+    )
+    with kgtable.build(tmp_path / "fees.csv", tmp_path / "kg", embedding="none") as kg:
+        (id,) = kg.catalogue.tables
+        found = Evidence(Retrieval("?", (), (ScoredTable(id, 1.0),)), kg.reader)
+        cells = [found.resolve(name) for name in ("T1.title", "T1.note.1", "T1.note.2", "T2.title")]
+    assert [cell and cell.text for cell in cells] == ["Harbour fees 2024", "Note: without VAT", None, None]

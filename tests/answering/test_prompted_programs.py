@@ -104,6 +104,26 @@ def total(name: str, condition: Any) -> dict[str, Any]:
 
 PAID, NONE = op("=", column("Status"), "paid"), op("=", column("Status"), "lost")
 RULES: dict[str, tuple[Any, list[str]]] = {
+    "count without argument counts rows": ({"op": "count", "rows": "T2"}, ["7"]),
+    "with one the cells that are not blank": ({"op": "count", "argument": column("2019"), "rows": "T1"}, ["4"]),
+    "= and contains ignore case": (
+        count(
+            {"op": "and", "conditions": [op("contains", column("Name"), "SKARV"), op("=", column("Status"), "Paid")]}
+        ),
+        ["2"],
+    ),
+    "number takes the first number of a text, index 2 the second": (
+        {"op": "number", "operand": "59-58 (set 1)", "index": 2},
+        ["58"],
+    ),
+    "year_month": (
+        {"op": "count_distinct", "argument": {"op": "year_month", "operand": column("Paid on")}, "rows": "T2"},
+        ["3"],
+    ),
+    "month is 1 to 12": (
+        {"op": "max", "argument": {"op": "month", "operand": column("Paid on")}, "rows": "T2"},
+        ["12"],
+    ),
     "a repeated header": (total("c5", PAID), ["8"]),
     "@row counts from 1": (count(op("<=", column("@row"), 2)), ["2"]),
     "@group is the heading above": (

@@ -84,3 +84,10 @@ def test_some_columns_of_a_relation_keep_their_names_and_places() -> None:
     for name in ("B", 2, "A"):  # which names two columns of the whole, or none that is left
         with pytest.raises(UnknownColumnError):
             narrow.resolve(name)
+
+
+def test_a_column_is_found_without_the_unit_of_its_header() -> None:
+    found = relation_of(decode_in_memory(table("t", "Name|Amount (EUR)|Price (CHF)|Price (EUR)\nx|1|2|3\ny|4|5|6")))
+    assert found.resolve("amount") == 1
+    with pytest.raises(UnknownColumnError, match="2 columns 'Price'"):
+        found.resolve("Price")
