@@ -92,7 +92,8 @@ class ModelEndpoint:
 class Settings:
     """All settings. Times in seconds; `context_tokens`, `max_tokens` and `window` (0 for unknown) in tokens.
 
-    `endpoint_given` and `model_given` say whether a source names a base URL and a model.
+    `endpoint_given`, `model_given` and `second_reading_given` say whether a source names a base URL, a model, and
+    whether to ask it twice.
 
     `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file.
     `structured` is how the form of a reply is asked for: ``schema``, ``object`` or ``plain``; where
@@ -103,6 +104,7 @@ class Settings:
     endpoint: ModelEndpoint = field(default_factory=ModelEndpoint)
     endpoint_given: bool = False
     model_given: bool = False
+    second_reading_given: bool = False
     model: str = "gpt-4o"
     temperature: float = 0.0
     max_tokens: int = 2_000
@@ -206,7 +208,14 @@ def load_settings(
             if name not in ("base_url", "api_key"):
                 values[name] = _typed(name, value, source)
     endpoint, given = _endpoint(pairs)
-    return replace(Settings(), **values, endpoint=endpoint, endpoint_given=given, model_given="model" in values)
+    return replace(
+        Settings(),
+        **values,
+        endpoint=endpoint,
+        endpoint_given=given,
+        model_given="model" in values,
+        second_reading_given="second_reading" in values,
+    )
 
 
 def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint, bool]:

@@ -33,7 +33,7 @@ from kgtable.answering.prompting import (
 )
 from kgtable.answering.verdict import NO_SECOND_READER, judge
 from kgtable.config import Settings
-from kgtable.errors import LLMContextError, LLMReplyError, UsageError
+from kgtable.errors import LLMContextError, LLMError, LLMReplyError, UsageError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, estimate_tokens, measured
 from kgtable.programs.scalars import normal
@@ -295,6 +295,9 @@ def _said(answer: Answer) -> object:
     return frozenset(normal(part) for part in answer.text.replace("\n", ";").split(";") if part.strip())
 
 
+SMALL_COST = Decimal("0.01")
+"""Dollars of a first request up to which a conversation has the model read a question twice."""
+
 FAULTS_OF_REPLIES = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError,
 )  # fmt: skip
@@ -324,7 +327,7 @@ class Asker:
         prompt_setting(settings.prompt)
         self._generator = None if llm is None else Generator.from_settings(llm, settings)
         self._second: Generator | None = None
-        if llm is not None and settings.second_reading:
+        if llm is not None and (settings.second_reading or not settings.second_reading_given):
             by_rows = settings.presentation != SECOND_PRESENTATION
             other = replace(settings, presentation=SECOND_PRESENTATION if by_rows else "subtable", prompt=SECOND_PROMPT)
             self._second = Generator.from_settings(llm, other)
@@ -340,11 +343,13 @@ class Asker:
         on_text: OnText | None = None,
         on_found: OnFound | None = None,
         meter: UsageMeter | None = None,
+        in_conversation: bool = False,
     ) -> Answer:
         """The answer; its text is empty where nothing was found.
 
         `meter` counts the usage, and bounds it; by default one for this question. `on_found` receives what was
-        retrieved before anything is answered from it, `on_text` a model's answer as it arrives. Raises `UsageError`
+        retrieved before anything is answered from it, `on_text` a model's answer as it arrives. `in_conversation`: a
+        model is asked a second time where the first request cost at most `SMALL_COST`. Raises `UsageError`
         for an empty or overlong question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A
         reply that is of no use, twice, is not an error but an answer without text, with the reason.
         """
@@ -354,6 +359,10 @@ class Asker:
             if on_found is not None:
                 on_found(evidence.retrieval)
             answer = self._answer(evidence, on_text)
+            if self._second is not None and self._solver is None and answer.grounded and not answer.verified:
+                cost = meter.total.cost if in_conversation else None
+                if self._settings.second_reading or (cost is not None and cost <= SMALL_COST):
+                    answer = self._read_again(answer, evidence)
         if self._settings.dry_run and self.llm is not None:
             answer = replace(nothing_found(evidence.retrieval, self._model), reasons=(NOT_ASKED,), prompt=answer.prompt)
         return replace(answer, usage=meter.to_json())
@@ -372,10 +381,7 @@ class Asker:
                 return self._solver.solve(evidence, self.llm, on_text=on_text)
             if self._generator is None:
                 return answer_by_rules(evidence)
-            answer = self._generator.answer(evidence, on_text=on_text)
-            if self._second is not None and answer.grounded and not answer.verified:
-                answer = confirmed(answer, self._second.answer(evidence))
-            return answer
+            return self._generator.answer(evidence, on_text=on_text)
         except LLMReplyError as error:
             return unusable_reply(evidence.retrieval, self._model, error)
         except FAULTS_OF_REPLIES as error:
@@ -384,6 +390,15 @@ class Asker:
             log.warning("What a model replied could not be worked on", exc_info=True)
             fault = f"What the model replied could not be worked on: {type(error).__name__}: {str(error)[:200]}"
             return replace(nothing_found(evidence.retrieval, self._model), reasons=(fault,), failure=fault)
+
+    def _read_again(self, answer: Answer, evidence: Evidence) -> Answer:
+        """The answer in the light of a second reading, or as it is where that is of no use."""
+        assert self._second is not None
+        try:
+            return confirmed(answer, self._second.answer(evidence))
+        except (LLMError, *FAULTS_OF_REPLIES):
+            log.warning("The second reading of a model is of no use", exc_info=True)
+            return answer
 
     def _evidence(self, question: str) -> Evidence:
         found = self._retrieve(question, self._settings.k, self._settings.method)

@@ -114,7 +114,9 @@ class Chat:
                 elif followed is not None:
                     answer = followed
                 else:
-                    answer = self._asker.ask(turn.question, on_text=on_text, on_found=on_found, meter=meter)
+                    answer = self._asker.ask(
+                        turn.question, on_text=on_text, on_found=on_found, meter=meter, in_conversation=True
+                    )
                     if self._asker.llm is None and not answer.found and follows(said) is not None:
                         answer = replace(answer, reasons=(NO_FOLLOW_UP, *answer.reasons))
             finally:

@@ -108,6 +108,10 @@ def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: Knowle
             assert not answer.verified
 
 
+CENTS = {"scripted": {"input": 0.1, "output": 0.1}}
+DOLLARS = {"scripted": {"input": 1_000.0, "output": 1_000.0}}
+
+
 @pytest.mark.parametrize(
     ("act", "kind"),
     [
@@ -192,6 +196,19 @@ def test_a_second_reading_confirms_or_contradicts_the_first(kg: KnowledgeGraph) 
     assert confirmed(doubted, first).reasons == ("Not found in the table: whatsoever.",)
     assert not confirmed(doubted, first).verified
     assert ask_twice(kg, odd, [GOOD, GOOD], second_reading=True).usage["requests"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "requests"),
+    [({}, 1), ({"prices": CENTS}, 2), ({"prices": DOLLARS}, 1), ({"prices": CENTS, "second_reading": False}, 1)],
+)
+def test_a_conversation_reads_twice_where_that_is_cheap(
+    kg: KnowledgeGraph, options: dict[str, Any], requests: int
+) -> None:
+    odd = "Which number stands beside Skarv, if one thinks of ships and of nothing else whatsoever?"
+    chat = kg.chat(llm=ScriptedLLM([GOOD, GOOD]), rerank=False, **options)
+    answers = [stage for stage in chat.ask(odd).usage["stages"].items() if stage[0] == "answer"]
+    assert answers[0][1]["requests"] == requests
 
 
 def ask_twice(kg: KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
