@@ -17,14 +17,7 @@ import kgtable
 from kgtable import api
 from kgtable.api import build, convert, validate
 from kgtable.building.catalogue import Catalogue
-from kgtable.errors import (
-    GraphError,
-    GraphVersionError,
-    MappingError,
-    QueryError,
-    StorageError,
-    UsageError,
-)
+from kgtable.errors import GraphError, GraphVersionError, MappingError, QueryError, StorageError, UsageError
 from kgtable.index.embedding import Matrix
 from tests.index.sample_graph import WordEmbedder
 
@@ -169,10 +162,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
 def test_sparql_gives_frames_booleans_and_graphs(kg: api.KnowledgeGraph) -> None:
     frame = kg.sparql("SELECT ?n ?radius { [] rdfs:label ?n ; ex:hasRadius/qudt:numericValue ?radius } ORDER BY ?n")
     assert isinstance(frame, pd.DataFrame)
-    assert frame.to_dict("list") == {
-        "n": ["Mercury", "Saturn"],
-        "radius": [Decimal(2440), Decimal("58232.5")],
-    }
+    assert frame.to_dict("list") == {"n": ["Mercury", "Saturn"], "radius": [Decimal(2440), Decimal("58232.5")]}
     assert kg.sparql("ASK { ?row a kgt:Row }") is True
     graph = kg.sparql("CONSTRUCT { ?row rdfs:label ?name } WHERE { ?row a kgt:Row ; rdfs:label ?name }")
     assert isinstance(graph, rdflib.Graph)

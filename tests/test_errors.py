@@ -31,11 +31,7 @@ def test_a_missing_extra_names_the_command_that_adds_it() -> None:
 
 @pytest.mark.parametrize(
     "raised",
-    [
-        KgtableError("a", hint="b"),
-        NoTableError("a", path="p", sheet="s", row=1, hint="b"),
-        MissingExtraError("a", "b"),
-    ],
+    [KgtableError("a", hint="b"), NoTableError("a", path="p", sheet="s", row=1, hint="b"), MissingExtraError("a", "b")],
     ids=lambda raised: type(raised).__name__,
 )
 def test_errors_cross_from_one_process_to_another(raised: KgtableError) -> None:

@@ -26,8 +26,7 @@ QUESTION = "What is the radius of Saturn?"
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("face")
     (folder / "planets.csv").write_text(
-        'Planet,Radius (km),Found\nMercury,"2,440",2019-05-01\nSaturn,"58,232.5",2020-06-02\n',
-        encoding="utf-8",
+        'Planet,Radius (km),Found\nMercury,"2,440",2019-05-01\nSaturn,"58,232.5",2020-06-02\n', encoding="utf-8"
     )
     (folder / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\n", encoding="utf-8")
     return kgtable.build(folder, folder / "kg", embedding="none").path
@@ -83,9 +82,7 @@ def test_numbers_of_numpy_are_numbers(kg: kgtable.KnowledgeGraph) -> None:
     assert len(kg.retrieve(QUESTION, frame["k"].iloc[0]).triples) == 3
 
 
-def test_a_presentation_or_prompt_that_is_not_there_is_refused_without_a_model_too(
-    kg: kgtable.KnowledgeGraph,
-) -> None:
+def test_a_presentation_or_prompt_that_is_not_there_is_refused_without_a_model_too(kg: kgtable.KnowledgeGraph) -> None:
     for option in ({"presentation": "poem"}, {"prompt": "politely"}):
         for model in ({"model": "none"}, {"llm": ScriptedLLM([])}):
             with pytest.raises(ConfigError, match=r"poem|politely"):

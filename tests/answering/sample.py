@@ -75,10 +75,7 @@ ACCOUNTS_TABLE = table("accounts", ACCOUNTS, title="Norrvik Ltd", groups=[2], pa
 PORTS_TABLE = table("ports", PORTS, title="Ports")
 SOURCE = MemoryTables(
     [ACCOUNTS_TABLE, PORTS_TABLE],
-    {
-        "accounts": quantities(ACCOUNTS_TABLE, "CCY_EUR", "M", 6),
-        "ports": quantities(PORTS_TABLE, "NUM", None, 0),
-    },
+    {"accounts": quantities(ACCOUNTS_TABLE, "CCY_EUR", "M", 6), "ports": quantities(PORTS_TABLE, "NUM", None, 0)},
 )
 
 

@@ -50,12 +50,7 @@ def test_a_citation_is_the_cell_it_was_made_of() -> None:
 def test_an_answer_as_json() -> None:
     answer = Answer('"?"\u202e', "<b>", "1.5", "CCY_EUR", True, citations=(citation(),), usage={"requests": 1})
     told = json.loads(json.dumps(answer.to_json()))
-    assert (told["question"], told["answer"], told["value"], told["verified"]) == (
-        '"?"\u202e',
-        "<b>",
-        "1.5",
-        True,
-    )
+    assert (told["question"], told["answer"], told["value"], told["verified"]) == ('"?"\u202e', "<b>", "1.5", True)
     assert told["citations"] == [citation().to_json()]
     assert "prompt" not in told
 

@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.prompting import (
-    ContextUnit,
-    Kind,
-    by_row,
-    estimate_tokens,
-    make_context,
-    one_line,
-)
+from kgtable.answering.prompting import ContextUnit, Kind, by_row, estimate_tokens, make_context, one_line
 from kgtable.errors import AnswerError
 from tests.answering.sample import evidence, retrieval
 

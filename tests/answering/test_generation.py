@@ -144,12 +144,7 @@ def test_a_program_that_fails_goes_back_to_the_model_once() -> None:
 
 @pytest.mark.parametrize(
     "mended",
-    [
-        GOOD | {"program": FAILING},
-        GOOD | {"program": ["no", "program"]},
-        GOOD | {"program": "x" * 200_000},
-        "Sorry.",
-    ],
+    [GOOD | {"program": FAILING}, GOOD | {"program": ["no", "program"]}, GOOD | {"program": "x" * 200_000}, "Sorry."],
     ids=["fails-again", "of-another-type", "200-kB", "no-json"],
 )
 def test_a_program_that_fails_twice_is_not_an_answer(mended: Act) -> None:

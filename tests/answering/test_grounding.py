@@ -68,11 +68,7 @@ def test_texts_that_say_the_result(text: str, results: list[Datum]) -> None:
 @pytest.mark.parametrize(
     ("text", "results", "reason"),
     [
-        (
-            "€1,562.0 million",
-            [REVENUE],
-            "€1,562.0 million is in no cited cell: the result is 1,562.0 million USD.",
-        ),
+        ("€1,562.0 million", [REVENUE], "€1,562.0 million is in no cited cell: the result is 1,562.0 million USD."),
         ("1,562.0 million kg", [REVENUE], "1,562.0 million kg is in no cited cell"),
         ("1,562.0 thousand", [REVENUE], "is in no cited cell"),
         ("1,563", [REVENUE], "is in no cited cell"),

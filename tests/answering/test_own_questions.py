@@ -45,9 +45,7 @@ def matches(item: dict[str, Any], answers: list[str], answer: Answer) -> bool:
     return answer_scores(gold, answer.text, answer.value)["match"] >= 1.0
 
 
-def test_what_is_answered_with_confidence_is_right(
-    answers: list[tuple[dict[str, Any], Answer, bool]],
-) -> None:
+def test_what_is_answered_with_confidence_is_right(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
     sure = [right or ":" in answer.text for _, answer, right in answers if answer.is_sure]  # gold times are in seconds
     assert len(sure) >= 0.5 * len(answers)
     assert sum(sure) >= 0.97 * len(sure)

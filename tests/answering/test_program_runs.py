@@ -131,12 +131,7 @@ def test_one_value_is_exact_with_its_unit_its_words_and_its_cells(kg: kgtable.Kn
 def test_rows_are_told_as_a_table_and_given_as_a_frame(kg: kgtable.KnowledgeGraph) -> None:
     run = kg.run(BIGGEST)
     lines = str(run).splitlines()
-    assert lines[0].replace("Planet ", "Planet").split("  ")[1:] == [
-        "Planet",
-        "Moons",
-        "Diameter (km)",
-        "Rings",
-    ]
+    assert lines[0].replace("Planet ", "Planet").split("  ")[1:] == ["Planet", "Moons", "Diameter (km)", "Rings"]
     assert lines[1].split() == ["Saturn", "146", "120,536", "km", "yes"]
     assert run.value is None
     frame = run.to_frame()

@@ -46,11 +46,7 @@ MOST = {
     "op": "project",
     "source": {
         "op": "limit",
-        "source": {
-            "op": "sort",
-            "source": "T2",
-            "keys": [{"expression": {"column": "Ships"}, "descending": True}],
-        },
+        "source": {"op": "sort", "source": "T2", "keys": [{"expression": {"column": "Ships"}, "descending": True}]},
         "count": 1,
     },
     "columns": [{"column": "Port"}],

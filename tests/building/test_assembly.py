@@ -91,10 +91,7 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
 def test_a_document_of_all_tables_and_what_is_said_of_them(folder: Path) -> None:
     out, told = io.BytesIO(), []
     report = convert_tables(
-        [folder],
-        out,
-        ConversionOptions(),
-        progress=lambda stage, done, total: told.append((stage, done, total)),
+        [folder], out, ConversionOptions(), progress=lambda stage, done, total: told.append((stage, done, total))
     )
     quads = list(ox.parse(out.getvalue(), format=ox.RdfFormat.N_QUADS))
     graphs = {str(quad.graph_name) for quad in quads}

@@ -54,10 +54,7 @@ def test_whatever_was_recorded_comes_back(
     path: str, title: str, location: str, sheet: str | None, facts: list[ColumnFact], notices: list[Notice]
 ) -> None:
     record = dataclasses.replace(table("t", path), title=title, sheet=sheet, facts=tuple(facts), notices=tuple(notices))
-    files = (
-        FileRecord(path, "t", "d", "s", location, (record,)),
-        FileRecord("z", "z", "", "", "", (), title),
-    )
+    files = (FileRecord(path, "t", "d", "s", location, (record,)), FileRecord("z", "z", "", "", "", (), title))
     assert list(saved_and_loaded(Catalogue(files)).files.values()) == list(Catalogue(files).files.values())
 
 

@@ -9,13 +9,7 @@ import pytest
 
 from kgtable.building.catalogue import FileRecord
 from kgtable.building.conversion_report import ConversionReport
-from kgtable.building.convert import (
-    ConversionJob,
-    ConversionOptions,
-    TableConversion,
-    run_job,
-    write_job,
-)
+from kgtable.building.convert import ConversionJob, ConversionOptions, TableConversion, run_job, write_job
 from kgtable.errors import UnreadableTableError
 from kgtable.graph.terms import Share
 from kgtable.tables.discovery import find_files

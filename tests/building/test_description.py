@@ -7,13 +7,7 @@ import pytest
 
 from kgtable.building.catalogue import TableRecord
 from kgtable.building.convert import ConversionOptions, TableConversion
-from kgtable.building.description import (
-    SH,
-    dataset_blocks,
-    examples,
-    ontology_blocks,
-    self_description,
-)
+from kgtable.building.description import SH, dataset_blocks, examples, ontology_blocks, self_description
 from kgtable.graph.terms import RDF_TYPE, VOID, Block, Namespaces
 from kgtable.graph.writers import LineWriter
 from tests.graph.support import NAMES, grid

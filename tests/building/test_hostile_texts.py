@@ -47,14 +47,7 @@ def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
 def test_markdown_of_many_equal_signs(filler: str, tmp_path: Path) -> None:
     long = filler * (LONG // len(filler))
     lines = [f"# a{long}b", "", f"Table: {long}", "", "| a | b |", "|---|---|"]
-    lines += [
-        f"| {long} | 1 |",
-        f"| {long}x | 2 |",
-        f"| x{long} | 3 |",
-        "",
-        f"{long} {long}",
-        f"## {long} x {long}",
-    ]
+    lines += [f"| {long} | 1 |", f"| {long}x | 2 |", f"| x{long} | 3 |", "", f"{long} {long}", f"## {long} x {long}"]
     (tmp_path / "t.md").write_text("\n".join(lines), encoding="utf-8")
     (found,) = read_folder(tmp_path)
     assert filler == "|" or (isinstance(found, Grid) and len(tuple(found.rows)) >= 2)

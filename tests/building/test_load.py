@@ -53,10 +53,7 @@ def test_some_tables_change_and_the_store_before_does_not(tmp_path: Path) -> Non
     fill_store(tmp_path / "1", files(tmp_path / "texts", *before))
     after = [table("b", 22), described.replace("before", "after")]
     change_store(
-        tmp_path / "1",
-        tmp_path / "2",
-        [NAMES.table_iri(id) for id in "ab"],
-        files(tmp_path / "texts", *after),
+        tmp_path / "1", tmp_path / "2", [NAMES.table_iri(id) for id in "ab"], files(tmp_path / "texts", *after)
     )
     assert quads(tmp_path / "2") == parsed(before[2], *after)
     assert quads(tmp_path / "1") == parsed(*before)

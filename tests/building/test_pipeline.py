@@ -87,10 +87,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(folder: Path, graph
 
 def test_another_base_builds_everything_anew_and_is_kept(folder: Path, graph_path: Path) -> None:
     build_graph([folder], graph_path)
-    assert build_graph([folder], graph_path, base="https://data.example/").changes.changed == (
-        "income",
-        "planets",
-    )
+    assert build_graph([folder], graph_path, base="https://data.example/").changes.changed == ("income", "planets")
     assert not build_graph([folder], graph_path).changes
     assert all("http://example.org/" not in line for line in dump(graph_path))
 
@@ -98,10 +95,7 @@ def test_another_base_builds_everything_anew_and_is_kept(folder: Path, graph_pat
 def test_two_builds_at_once(folder: Path, graph_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtable.building.generations.LOCK_WAIT", 0)
     graph_path.mkdir()
-    with (
-        exclusive_lock(graph_path / ".kgtable.lock"),
-        pytest.raises(GraphLockedError, match="Another process"),
-    ):
+    with exclusive_lock(graph_path / ".kgtable.lock"), pytest.raises(GraphLockedError, match="Another process"):
         build_graph([folder], graph_path)
     build_graph([folder], graph_path)
 
@@ -114,8 +108,7 @@ def test_a_foreign_directory_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pointer",
-    ['{"format": "kgtable graph", "version": 0, "generation": 1}', '{"format": "other"}', "nothing", "[]"],
+    "pointer", ['{"format": "kgtable graph", "version": 0, "generation": 1}', '{"format": "other"}', "nothing", "[]"]
 )
 def test_a_directory_of_another_version_is_refused(pointer: str, folder: Path, graph_path: Path) -> None:
     graph_path.mkdir()
@@ -176,10 +169,7 @@ def test_a_full_disk_leaves_the_graph_as_it_was(tmp_path: Path, folder: Path, gr
         "main(['build', sys.argv[1], '--kg', sys.argv[2], '--workers', '1', '--embedding', 'none'])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", limited, str(big), str(graph_path)],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", limited, str(big), str(graph_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2, done.stderr
     assert "Error: No space left" in done.stderr

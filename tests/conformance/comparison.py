@@ -9,11 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-FORMATS = {
-    ".srx": ox.QueryResultsFormat.XML,
-    ".srj": ox.QueryResultsFormat.JSON,
-    ".tsv": ox.QueryResultsFormat.TSV,
-}
+FORMATS = {".srx": ox.QueryResultsFormat.XML, ".srj": ox.QueryResultsFormat.JSON, ".tsv": ox.QueryResultsFormat.TSV}
 VARIABLE = "urn:variable:"
 
 

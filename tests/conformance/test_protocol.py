@@ -16,12 +16,7 @@ from tests.server.serving import TOKEN, WRITER, Running, running, store_with
 SUITE = find_suite()
 pytestmark = pytest.mark.skipif(SUITE is None, reason="no W3C test suite: set KGTABLE_CONFORMANCE")
 
-TABULAR = {
-    "application/sparql-results+json",
-    "application/sparql-results+xml",
-    "text/csv",
-    "text/tab-separated-values",
-}
+TABULAR = {"application/sparql-results+json", "application/sparql-results+xml", "text/csv", "text/tab-separated-values"}
 RDF = {"text/turtle", "application/rdf+xml", "application/n-triples", "application/ld+json"}
 FORMATS = {"tabular": TABULAR, "boolean": TABULAR - {"text/csv", "text/tab-separated-values"}, "RDF": RDF}
 
@@ -49,10 +44,7 @@ def load(server: Running, name: str, path: Path) -> None:
 
 def check(server: Running, request: Request) -> None:
     answer = server.client.request(
-        request.method,
-        request.path,
-        content=request.body or None,
-        headers=[*request.headers, *WRITER.items()],
+        request.method, request.path, content=request.body or None, headers=[*request.headers, *WRITER.items()]
     )
     families = {f"{answer.status_code // 100}xx"}
     assert families & set(request.statuses), f"{answer.status_code}: {answer.text}"

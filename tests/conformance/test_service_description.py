@@ -25,15 +25,7 @@ OBJECT_CLASSES = {
     "defaultGraph": "Graph",
     "graph": "Graph",
 }
-RESOURCES = (
-    "endpoint",
-    "feature",
-    "supportedLanguage",
-    "resultFormat",
-    "inputFormat",
-    "defaultDataset",
-    "name",
-)
+RESOURCES = ("endpoint", "feature", "supportedLanguage", "resultFormat", "inputFormat", "defaultDataset", "name")
 LANGUAGES = ("SPARQL10Query", "SPARQL11Query", "SPARQL11Update")
 FEATURES = ("DereferencesURIs", "UnionDefaultGraph", "RequiresDataset", "EmptyGraphs", "BasicFederatedQuery")
 

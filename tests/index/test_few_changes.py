@@ -27,19 +27,10 @@ def write(folder: Path, number: int, kind: int, seed: int = 0) -> None:
     chosen = random.Random(1000 * kind + 10 * number + seed)
     people = [f"Person {chosen.choice('ABCDEFGH')}{n}" for n in range(chosen.randint(3, 9))]
     lines = {
-        0: [
-            "Member,Name,Town",
-            *(f"m{number}{n:02},{p},{chosen.choice(TOWNS)}" for n, p in enumerate(people)),
-        ],
+        0: ["Member,Name,Town", *(f"m{number}{n:02},{p},{chosen.choice(TOWNS)}" for n, p in enumerate(people))],
         1: ["Loan,Member,Days", *(f"{n},m{number}{n % 7:02},{chosen.randint(1, 90)}" for n in range(9))],
-        2: [
-            "Town,Inhabitants",
-            *(f"{town},{chosen.randint(900, 90_000)}" for town in chosen.sample(TOWNS, 9)),
-        ],
-        3: [
-            "Place,,Visitors",
-            *(f"{town},{chosen.randint(900, 90_000)},{n}" for n, town in enumerate(TOWNS[:7])),
-        ],
+        2: ["Town,Inhabitants", *(f"{town},{chosen.randint(900, 90_000)}" for town in chosen.sample(TOWNS, 9))],
+        3: ["Place,,Visitors", *(f"{town},{chosen.randint(900, 90_000)},{n}" for n, town in enumerate(TOWNS[:7]))],
     }[kind]
     name = f"{('members', 'loans', 'towns', 'visits')[kind]}-{number}"
     (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -58,8 +58,7 @@ def edited(kg: Path, column: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header",
-    ["", " ", "Column 3", "column_12", "Unnamed: 3", "Unnamed: 1_level_0", "c1", "X", "?", "MASK", "field2"],
+    "header", ["", " ", "Column 3", "column_12", "Unnamed: 3", "Unnamed: 1_level_0", "c1", "X", "?", "MASK", "field2"]
 )
 def test_headers_that_say_nothing_are_missing(header: str) -> None:
     assert is_missing_header(header)

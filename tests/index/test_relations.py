@@ -11,12 +11,7 @@ from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.inferred.column_profiles import (
-    ColumnProfile,
-    TableHead,
-    TableProfiles,
-    ValueForm,
-)
+from kgtable.index.inferred.column_profiles import ColumnProfile, TableHead, TableProfiles, ValueForm
 from kgtable.index.inferred.joins import MOST_KIN_PAIRS, JoinFinder
 from kgtable.index.inferred.relations import FILE, TableRelations, stated_relations
 from tests.index.sample_graph import build
@@ -107,10 +102,7 @@ def test_the_graph_states_the_relations(built: Generation, relations: TableRelat
     assert [union.tables for union in stated.unions] == [union.tables for union in relations.unions]
     asked = store_of(built).query(
         "ASK { ?one kgt:table ?loans ; kgt:joinableOn/kgt:table ?members }",
-        bindings={
-            "loans": ox.NamedNode(names.table_iri("loans")),
-            "members": ox.NamedNode(names.table_iri("members")),
-        },
+        bindings={"loans": ox.NamedNode(names.table_iri("loans")), "members": ox.NamedNode(names.table_iri("members"))},
     )
     assert bool(asked)
 

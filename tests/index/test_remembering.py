@@ -10,13 +10,7 @@ import numpy as np
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.graph_index import (
-    BuildEmbedding,
-    GraphIndex,
-    RememberingEmbedder,
-    index_step,
-    is_indexed,
-)
+from kgtable.index.graph_index import BuildEmbedding, GraphIndex, RememberingEmbedder, index_step, is_indexed
 from tests.index.sample_graph import WordEmbedder, write_tables
 from tests.index.sample_graph import build as sample_build
 

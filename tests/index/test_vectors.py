@@ -10,15 +10,7 @@ import pytest
 import kgtable
 from kgtable.index import graph_index
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.vectors import (
-    KINDS,
-    VectorCache,
-    Vectors,
-    one_thread,
-    stored_vectors,
-    write_vocabulary,
-    write_whole,
-)
+from kgtable.index.vectors import KINDS, VectorCache, Vectors, one_thread, stored_vectors, write_vocabulary, write_whole
 from tests.index.sample_graph import WordEmbedder, build, load_words
 
 

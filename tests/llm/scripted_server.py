@@ -213,22 +213,12 @@ def _text(said: Say) -> str:
 
 
 def _usage(text: str) -> dict[str, int]:
-    return {
-        "prompt_tokens": 100,
-        "completion_tokens": len(text.split()),
-        "total_tokens": 100 + len(text.split()),
-    }
+    return {"prompt_tokens": 100, "completion_tokens": len(text.split()), "total_tokens": 100 + len(text.split())}
 
 
 def _completion(said: Say, body: Mapping[str, Any]) -> dict[str, Any]:
     text = _text(said)
     message = {"role": "assistant", "content": None if said.refusal else text, "refusal": said.refusal}
     choice = {"index": 0, "message": message, "finish_reason": said.finish}
-    found = {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body.get("model"),
-        "choices": [choice],
-    }
+    found = {"id": "c", "object": "chat.completion", "created": 0, "model": body.get("model"), "choices": [choice]}
     return found | ({"usage": _usage(text)} if said.usage else {})

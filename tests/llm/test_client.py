@@ -80,14 +80,7 @@ def test_usage_that_the_server_does_not_tell_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     "passing",
-    [
-        Fail(429, headers={"Retry-After": "0"}),
-        Fail(500),
-        Fail(503),
-        Drop(),
-        Raw("<html>oops</html>"),
-        Raw('{"a": '),
-    ],
+    [Fail(429, headers={"Retry-After": "0"}), Fail(500), Fail(503), Drop(), Raw("<html>oops</html>"), Raw('{"a": ')],
     ids=["429", "500", "503", "drop", "html", "half"],
 )
 def test_a_passing_failure_is_tried_again(passing: Act) -> None:
@@ -134,10 +127,7 @@ def test_each_lasting_failure_has_its_error(act: Act, kind: type[LLMError], says
 
 
 def test_a_server_that_hangs_is_given_up() -> None:
-    with (
-        ScriptedServer([Hang()]) as server,
-        pytest.raises(LLMUnreachableError, match="did not answer in time"),
-    ):
+    with ScriptedServer([Hang()]) as server, pytest.raises(LLMUnreachableError, match="did not answer in time"):
         ask(model_at(server, timeout=0.1, policy=RetryPolicy(retries=1, pause=0.01)), PLAIN, None)
     assert len(server.requests) == 2
 

@@ -53,11 +53,7 @@ def test_what_is_learnt_from_a_refusal(message: str, status: int | None, after: 
 
 
 @given(
-    st.lists(
-        st.sampled_from(["max_completion_tokens", "temperature", "response_format", ""]),
-        min_size=9,
-        max_size=9,
-    )
+    st.lists(st.sampled_from(["max_completion_tokens", "temperature", "response_format", ""]), min_size=9, max_size=9)
 )
 def test_whatever_is_refused_there_is_an_end(messages: list[str]) -> None:
     dialect: ChatDialect | None = ChatDialect()

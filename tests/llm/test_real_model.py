@@ -40,16 +40,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address of a server process with the model loaded."""
-    command = [
-        sys.executable,
-        str(ROOT / "scripts" / "local_model"),
-        "--port",
-        "0",
-        "--key",
-        KEY,
-        "--context",
-        "2048",
-    ]
+    command = [sys.executable, str(ROOT / "scripts" / "local_model"), "--port", "0", "--key", KEY, "--context", "2048"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

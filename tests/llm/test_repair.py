@@ -21,10 +21,7 @@ values = st.recursive(
 )
 
 
-@given(
-    st.dictionaries(st.text(), values),
-    st.sampled_from(["{}", "Sure:\n```json\n{}\n```\nDone.", "I say {} so."]),
-)
+@given(st.dictionaries(st.text(), values), st.sampled_from(["{}", "Sure:\n```json\n{}\n```\nDone.", "I say {} so."]))
 def test_an_object_is_found_wherever_it_stands(found: dict[str, object], place: str) -> None:
     assert read_object(place.replace("{}", json.dumps(found), 1), ANY) == found
 

@@ -53,12 +53,7 @@ def test_questions_asked_side_by_side_do_not_mix() -> None:
 def test_what_is_unknown_stays_unknown() -> None:
     total = Usage(1, 10, 5, Decimal("0.1")) + Usage(1, None, 5, None)
     assert total == Usage(2, None, 10, None)
-    assert total.to_json() == {
-        "requests": 2,
-        "prompt_tokens": None,
-        "completion_tokens": 10,
-        "cost_usd": None,
-    }
+    assert total.to_json() == {"requests": 2, "prompt_tokens": None, "completion_tokens": 10, "cost_usd": None}
 
 
 def test_prices_are_positive_and_found_under_dated_names() -> None:

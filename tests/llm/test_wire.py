@@ -59,17 +59,7 @@ def test_the_text_of_a_reply(message: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        "[]",
-        "<html>",
-        '{"choices": []}',
-        '{"choices": [5]}',
-        '{"choices": [{}]}',
-        '{"a":' * 100_000,
-    ],
+    "text", ["", "null", "[]", "<html>", '{"choices": []}', '{"choices": [5]}', '{"choices": [{}]}', '{"a":' * 100_000]
 )
 def test_what_is_no_completion_is_a_fault_with_its_beginning(text: str) -> None:
     found = read_reply(text)
@@ -103,10 +93,7 @@ def test_a_stream_is_put_together() -> None:
         ([chunk("one"), "data: {", chunk(finish="stop")], "not a chunk"),
         ([chunk("one"), 'data: {"choices": {"a": 1}}', chunk(finish="stop")], "not a chunk"),
         (["data: " + '{"a":' * 100_000], "not a chunk"),
-        (
-            [chunk("one"), 'data: {"error": {"message": "out of memory"}}', chunk(finish="stop")],
-            "out of memory",
-        ),
+        ([chunk("one"), 'data: {"error": {"message": "out of memory"}}', chunk(finish="stop")], "out of memory"),
     ],
 )
 def test_a_stream_that_is_not_whole_is_a_fault(lines: list[str], says: str) -> None:

@@ -3,12 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.column_stats import (
-    QUANTITY,
-    ColumnFact,
-    by_predicate,
-    clean_text,
-)
+from kgtable.ontology.column_stats import QUANTITY, ColumnFact, by_predicate, clean_text
 from kgtable.ontology.mapping import UserMapping
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.model import Column, Grid, Source, Structure, Table

@@ -5,13 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtable.ontology.column_stats import (
-    ColumnFact,
-    Summary,
-    between_predicates,
-    by_name,
-    propose,
-)
+from kgtable.ontology.column_stats import ColumnFact, Summary, between_predicates, by_name, propose
 from kgtable.ontology.naming import predicate_name
 
 

@@ -148,15 +148,7 @@ def test_an_unknown_unit_names_its_place_and_what_is_near(text: str, near: str) 
 
 @pytest.mark.parametrize(
     ("text", "mark"),
-    [
-        ("M", "M"),
-        ("millions", "M"),
-        ("bn", "B"),
-        ("1,000", "T"),
-        ("'000", "T"),
-        ("TN", "TN"),
-        ("none", "none"),
-    ],
+    [("M", "M"), ("millions", "M"), ("bn", "B"), ("1,000", "T"), ("'000", "T"), ("TN", "TN"), ("none", "none")],
 )
 def test_scales(text: str, mark: str) -> None:
     assert parse_scale(text, PLACE) == mark
@@ -164,11 +156,7 @@ def test_scales(text: str, mark: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [
-        ("hasSales", "hasSales"),
-        ("ex:hasSales", "hasSales"),
-        ("https://schema.org/name", "https://schema.org/name"),
-    ],
+    [("hasSales", "hasSales"), ("ex:hasSales", "hasSales"), ("https://schema.org/name", "https://schema.org/name")],
 )
 def test_predicates(text: str, name: str) -> None:
     assert parse_predicate(text, PLACE) == name
@@ -196,11 +184,7 @@ def test_a_file_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_row_for_some_tables_wins(tmp_path: Path) -> None:
     mapping = UserMapping.load(write(tmp_path, "Sales,hasA,,,,", "Sales,hasB,,,,t1; x*", "Other,hasC,,,,t1"))
-    assert [mapping.lookup("Sales", table).predicate for table in ("t1", "x9", "t2")] == [
-        "hasB",
-        "hasB",
-        "hasA",
-    ]  # type: ignore[union-attr]
+    assert [mapping.lookup("Sales", table).predicate for table in ("t1", "x9", "t2")] == ["hasB", "hasB", "hasA"]  # type: ignore[union-attr]
     assert mapping.lookup("Other", "t2") is None
 
 

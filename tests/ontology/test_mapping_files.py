@@ -10,12 +10,7 @@ from kgtable.errors import MappingError
 from kgtable.ontology import mapping_files
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact, by_name
 from kgtable.ontology.mapping import ColumnMapping, UserMapping
-from kgtable.ontology.mapping_files import (
-    generated_rows,
-    load_edits,
-    real_decisions,
-    save_mapping,
-)
+from kgtable.ontology.mapping_files import generated_rows, load_edits, real_decisions, save_mapping
 from kgtable.ontology.mapping_rows import FIELDS
 
 SALES = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2}, {"CCY_USD": 2}, {6: 2})
@@ -170,12 +165,7 @@ IN_EUROS = ColumnFact("t2", 1, "Sales", "hasSales", {QUANTITY: 3}, {"CCY_EUR": 3
 
 def test_what_all_columns_of_a_name_agree_on_is_filled_in() -> None:
     row = generated_rows(by_name([SALES_WITH_GAP]), UserMapping(), {})["Sales", ""]
-    assert (row["predicate"], row["unit"], row["scale"], row["datatype"]) == (
-        "hasSales",
-        "CCY_USD",
-        "M",
-        "number",
-    )
+    assert (row["predicate"], row["unit"], row["scale"], row["datatype"]) == ("hasSales", "CCY_USD", "M", "number")
     assert row["tables"] == "t1"
     both = generated_rows(by_name([SALES_WITH_GAP, IN_EUROS]), UserMapping(), {})["Sales", ""]
     assert (both["unit"], both["scale"], both["units found"]) == ("", "M", "CCY_EUR 3; CCY_USD 2")

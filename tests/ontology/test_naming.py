@@ -7,14 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgtable.ontology.naming import (
-    LONGEST_NAME,
-    distinct_names,
-    is_local_name,
-    predicate_name,
-    predicate_names,
-    slug,
-)
+from kgtable.ontology.naming import LONGEST_NAME, distinct_names, is_local_name, predicate_name, predicate_names, slug
 from kgtable.tables.model import Column
 
 
@@ -78,13 +71,7 @@ def test_long_headers_are_cut_and_stay_apart() -> None:
 
 
 def test_colliding_columns_stay_apart() -> None:
-    columns = [
-        Column(0, ("Rank",)),
-        Column(1, ("rank",)),
-        Column(2),
-        Column(3, ("Value 3",)),
-        Column(4, ("Rank",)),
-    ]
+    columns = [Column(0, ("Rank",)), Column(1, ("rank",)), Column(2), Column(3, ("Value 3",)), Column(4, ("Rank",))]
     assert predicate_names(columns) == ("hasRank", "hasRank_2", "hasValue3", "hasValue3_2", "hasRank_3")
 
 

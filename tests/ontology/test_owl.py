@@ -186,11 +186,7 @@ def test_every_term_in_use_is_declared() -> None:
 
 def test_domains_and_ranges_of_our_own_are_declared() -> None:
     graph = core()
-    named = [
-        *graph.objects(None, RDFS.domain),
-        *graph.objects(None, RDFS.range),
-        *graph.objects(None, RDFS.subClassOf),
-    ]
+    named = [*graph.objects(None, RDFS.domain), *graph.objects(None, RDFS.range), *graph.objects(None, RDFS.subClassOf)]
     assert named
     for term in named:
         assert not str(term).startswith(KGT_IRI) or (term, RDF.type, None) in graph, term

@@ -16,14 +16,7 @@ def test_the_ontology_is_walked_in_owlready2(tmp_path: Path) -> None:
     with kgtable.build(SAMPLES, tmp_path / "graph", embedding="none") as graph:
         world = graph.owl()
         predicates = {fact.predicate for fact in graph.catalogue.facts()}
-    assert {found.name for found in world.classes()} >= {
-        "Table",
-        "Column",
-        "Row",
-        "Group",
-        "TotalRow",
-        "QuantityValue",
-    }
+    assert {found.name for found in world.classes()} >= {"Table", "Column", "Row", "Group", "TotalRow", "QuantityValue"}
     row = world["https://w3id.org/kgtable#Row"]
     assert {found.name for found in row.subclasses()} == {"Group", "TotalRow"}
     generated = {found.name: found for found in world.properties() if found.iri.startswith(NAMESPACE)}

@@ -90,12 +90,7 @@ def test_denominator_of_values_per_share() -> None:
 
 def test_the_cell_wins() -> None:
     made = table(
-        ("in thousands", "2019 £m"),
-        ("A", "$1.2bn"),
-        ("B", "12.5%"),
-        ("C", "5 kg"),
-        ("D", "3"),
-        ("E", "25 bps"),
+        ("in thousands", "2019 £m"), ("A", "$1.2bn"), ("B", "12.5%"), ("C", "5 kg"), ("D", "3"), ("E", "25 bps")
     )
     assert read(made, 1, 1) == ("1200000000", "CCY_USD", 9)
     assert read(made, 2, 1) == ("12.5", "PERCENT", 0)
@@ -243,12 +238,7 @@ def test_mapping_wins() -> None:
     made = table(("in thousands", "2019"), ("Sales", "$ 5"), ("Margin", "12%"))
     overrides = {1: Override("CCY_CAD", 6)}
     found = quantity(made, 1, 1, overrides)
-    assert (found.value, found.unit, found.scale, found.unit_from) == (
-        Decimal(5_000_000),
-        "CCY_CAD",
-        6,
-        "mapping",
-    )
+    assert (found.value, found.unit, found.scale, found.unit_from) == (Decimal(5_000_000), "CCY_CAD", 6, "mapping")
     assert quantity(made, 2, 1, overrides).unit == "PERCENT"
 
 
@@ -365,21 +355,7 @@ def test_a_column_with_a_scale_of_its_own_takes_no_other_columns_currency() -> N
 
 
 TEXTS = st.text(max_size=40) | st.sampled_from(
-    [
-        "in millions",
-        "£m",
-        "%",
-        "$",
-        "Height (m)",
-        "EPS",
-        "2019",
-        "Number of shares",
-        "$ 5",
-        "(3)",
-        "12%",
-        "5 kg",
-        "-",
-    ]
+    ["in millions", "£m", "%", "$", "Height (m)", "EPS", "2019", "Number of shares", "$ 5", "(3)", "12%", "5 kg", "-"]
 )
 
 
@@ -399,11 +375,7 @@ def test_any_table_is_resolved_to_units_of_qudt(rows: list[list[str]], caption: 
 
 def test_names_that_are_also_units() -> None:
     made = table(("", "Points"), ("Yuan", "5"), ("Mio", "6"), ("Sales in millions", "7"))
-    assert [read(made, row, 1)[1:] for row in (1, 2, 3)] == [
-        ("UNITLESS", 0),
-        ("UNITLESS", 0),
-        ("UNITLESS", 6),
-    ]
+    assert [read(made, row, 1)[1:] for row in (1, 2, 3)] == [("UNITLESS", 0), ("UNITLESS", 0), ("UNITLESS", 6)]
 
 
 def context(*rows: tuple[str, ...], row: int = 1, column: int = 1, **parts: Any) -> CellContext:
@@ -444,11 +416,7 @@ def test_the_tables_scale_holds_for_amounts_and_shares_but_not_for_counts_and_va
 def test_exceptions_said_of_the_table_hold() -> None:
     rows = (("(in millions, except share amounts)", "2019"), ("Sales", "1"), ("Shares outstanding", "2"))
     assert context(*rows, row=2).bare.scale == 0
-    own = (
-        ("(dollars in millions, shares in thousands)", "2019"),
-        ("Sales", "1"),
-        ("Shares outstanding", "2"),
-    )
+    own = (("(dollars in millions, shares in thousands)", "2019"), ("Sales", "1"), ("Shares outstanding", "2"))
     assert context(*own, row=2).bare[:2] == (COUNTED, 3)
 
 

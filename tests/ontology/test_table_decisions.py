@@ -94,10 +94,7 @@ def test_an_id_wins_over_a_pattern() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (
-            ("sales", "one", "", "", "", "", "", ""),
-            "decisions.csv, line 2, column 'header rows': 'one' are no rows",
-        ),
+        (("sales", "one", "", "", "", "", "", ""), "decisions.csv, line 2, column 'header rows': 'one' are no rows"),
         (("sales", "", "", "", "", "", "quux", ""), "column 'unit': 'quux' is not a unit"),
         (
             ("sales", "99", "", "", "", "", "", ""),
@@ -138,10 +135,7 @@ def test_names_that_match_nothing_are_told_with_the_nearest(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("first_line", "message"),
     [
-        (
-            "table,header rows,label colum",
-            "a mapping has no column 'label colum'. Did you mean 'label column'?",
-        ),
+        ("table,header rows,label colum", "a mapping has no column 'label colum'. Did you mean 'label column'?"),
         ("table,heder rows", "a mapping has no column 'heder rows'. Did you mean 'header rows'?"),
         ("tabel,header rows", "a mapping has no column 'tabel'. Did you mean 'table'?"),
         ("column name,predicate,units", "a mapping has no column 'units'. Did you mean 'unit'?"),

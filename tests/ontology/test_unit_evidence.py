@@ -51,11 +51,7 @@ def test_any_name_is_read_and_its_unit_is_qudts(name: str, source: str) -> None:
 
 def test_units_of_a_row_cover_the_columns_up_to_the_next() -> None:
     made = table(
-        ("", "A", "B", "C", "D"),
-        ("", "€m", "", "%", ""),
-        ("x", "1", "2", "3", "4"),
-        header=2,
-        unit_rows=frozenset({1}),
+        ("", "A", "B", "C", "D"), ("", "€m", "", "%", ""), ("x", "1", "2", "3", "4"), header=2, unit_rows=frozenset({1})
     )
     found = [clues[0].phrase.unit if clues else None for clues in TableClues(made).columns]
     assert found == [None, "CCY_EUR", "CCY_EUR", "PERCENT", "PERCENT"]

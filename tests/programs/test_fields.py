@@ -36,19 +36,7 @@ from tests.programs.conftest import MakeRelation
 from tests.programs.writing import calc, column, compare, group, limit, lookup, of, project, sort, table, where
 
 NAMES = some.sampled_from(
-    [
-        "Amount",
-        "constructor",
-        'a "quoted", name',
-        "<b>Umsatz</b>: 2024",
-        "年 🐟",
-        "true",
-        "-3",
-        "[x]",
-        "a=b&c",
-        0,
-        7,
-    ]
+    ["Amount", "constructor", 'a "quoted", name', "<b>Umsatz</b>: 2024", "年 🐟", "true", "-3", "[x]", "a=b&c", 0, 7]
 )
 COLUMNS = some.builds(FieldColumn, NAMES, bucket=some.none() | some.sampled_from(Bucket))
 VALUES = some.one_of(

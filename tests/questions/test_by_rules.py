@@ -159,10 +159,7 @@ def test_a_time_between_two_is_no_contradiction() -> None:
 
 def test_a_year_before_a_name_is_no_number_of_things() -> None:
     cargo = relation(
-        "cargo",
-        ("Port", "Weight 2023", "Weight 2024"),
-        ("Norrvik", "1795", "1820"),
-        ("Tern Bay", "905", "920"),
+        "cargo", ("Port", "Weight 2023", "Weight 2024"), ("Norrvik", "1795", "1820"), ("Tern Bay", "905", "920")
     )
     answer = ask("What was the 2024 weight of Tern Bay?", cargo)
     assert (answer.value, answer.sure) == ("920", True)
@@ -284,8 +281,7 @@ HOURS = relation(
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Total hours by client", "Total hours for each client", "What is the sum of hours per client?"],
+    "question", ["Total hours by client", "Total hours for each client", "What is the sum of hours per client?"]
 )
 def test_a_word_of_grouping_before_a_column_groups_by_it(question: str) -> None:
     answer = ask(question, HOURS)

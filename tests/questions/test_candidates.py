@@ -126,9 +126,7 @@ def test_the_number_of_candidates_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("tables", [(FAIRS, TOWNS), (TOWNS, FAIRS)])
-def test_a_join_that_the_graph_states_is_used_where_the_values_show_no_key(
-    tables: tuple[Relation, ...],
-) -> None:
+def test_a_join_that_the_graph_states_is_used_where_the_values_show_no_key(tables: tuple[Relation, ...]) -> None:
     question = "How many visitors did the fair in the county of Somerset have?"
     found = answers(question, *tables, joins=TableRelations([HELD]))
     assert any("300" in texts for texts in found.values())

@@ -104,13 +104,7 @@ def test_of_a_large_table_the_first_rows_and_those_led_to(index: GraphIndex, mon
     hits[last] = 1
     cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, lambda: hits, 0)
     of_first = cells[cells < places.table_cell_start[1]]
-    assert of_first.tolist() == [
-        0,
-        1,
-        2,
-        3,
-        *range(int(places.row_cell_start[last]), int(places.table_cell_start[1])),
-    ]
+    assert of_first.tolist() == [0, 1, 2, 3, *range(int(places.row_cell_start[last]), int(places.table_cell_start[1]))]
 
 
 NOTHING = CellWeights(**dict.fromkeys((item.name for item in fields(CellWeights)), 0.0))

@@ -108,10 +108,7 @@ def test_a_store_that_was_written_to_is_asked_itself(tmp_path: Path) -> None:
     )
     writer.flush()
     del writer
-    store, index = (
-        EmbeddedStore(generation.store_path, names.prefixes),
-        GraphIndex(generation.index_path, load_words),
-    )
+    store, index = (EmbeddedStore(generation.store_path, names.prefixes), GraphIndex(generation.index_path, load_words))
     assert not index.describes(store)
     found = HybridRetriever(store, names, index).retrieve("Kenya's gold medals", 1_000)
     assert (2, 1) not in {triple[1:3] for triple in found.triples if triple.table == "medals"}
@@ -170,10 +167,6 @@ def test_the_statements_of_the_retrieved_cells_and_no_others(store: EmbeddedStor
     assert (row, rdflib.RDFS.label, rdflib.Literal("- Cloud")) in graph
     assert (row, rdflib.URIRef(f"{EX}in2018"), None) not in graph
     assert graph.value(cell, rdflib.URIRef(f"{KGT}text")) == rdflib.Literal("150")
-    nation = (
-        rdflib.URIRef(names.row_iri("medals", 1)),
-        rdflib.URIRef(f"{EX}hasNation"),
-        rdflib.Literal("Norway"),
-    )
+    nation = (rdflib.URIRef(names.row_iri("medals", 1)), rdflib.URIRef(f"{EX}hasNation"), rdflib.Literal("Norway"))
     assert nation in graph
     assert len(set(graph.subjects())) == 3

@@ -71,8 +71,7 @@ def browser(chromium: Chromium, server: Running) -> Browser:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "media"),
-    [*TABLE_FILES.items(), ("json", "application/json"), ("ttl", "text/turtle; charset=utf-8")],
+    ("suffix", "media"), [*TABLE_FILES.items(), ("json", "application/json"), ("ttl", "text/turtle; charset=utf-8")]
 )
 def test_a_table_comes_in_each_format_at_its_address(server: Running, suffix: str, media: str) -> None:
     # A browser that follows a link accepts XML before Turtle.

@@ -78,12 +78,7 @@ def test_a_file_is_previewed_corrected_built_and_removed(editable: Running, fold
     assert answer.status_code == 201
     found = answer.json()
     (table,) = found["preview"]["tables"]
-    assert (found["name"], table["id"], table["header_rows"], table["rows"]) == (
-        "ferries.csv",
-        "ferries",
-        "1",
-        3,
-    )
+    assert (found["name"], table["id"], table["header_rows"], table["rows"]) == ("ferries.csv", "ferries", "1", 3)
     length = table["columns"][1]
     assert (length["name"], length["kind"], length["units"][0]["name"]) == ("Length", "number", "UNITLESS")
     assert [row["kind"] for row in table["head"]] == ["header", "body", "body"]

@@ -56,10 +56,7 @@ def test_a_model_repairs_a_program_that_fails(graph: kgtable.KnowledgeGraph) -> 
                 "decompose": {"subquestions": []},
                 "residual": {"residual": ""},
             }.get(request.stage)
-            or {
-                "steps": ["count the players"],
-                "program": program("T99" if len(request.messages) == 2 else "T1"),
-            }
+            or {"steps": ["count the players"], "program": program("T99" if len(request.messages) == 2 else "T1")}
         )
     )
     found = graph.ask("How many players are there?", method="dmral", llm=model)

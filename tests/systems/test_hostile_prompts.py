@@ -44,8 +44,7 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
     said = re.sub(r"[<>]", lambda sign: f"&{'lg'[sign[0] == '>']}t;", order)
     (folder / "fjell.html").write_text(
-        f"<p>The ships of Fjell: {said}</p><table><tr><th>Port<th>Ships<tr><td>Fjell<td>44</table>",
-        encoding="utf-8",
+        f"<p>The ships of Fjell: {said}</p><table><tr><th>Port<th>Ships<tr><td>Fjell<td>44</table>", encoding="utf-8"
     )
     with kgtable.build(folder, folder / "kg", embedding="none") as graph:
         yield graph

@@ -112,9 +112,7 @@ def test_links_that_lead_outside_are_followed_and_told_in_one_notice(tmp_path: P
     )
 
 
-def test_links_that_lead_to_another_given_folder_and_links_that_are_given_are_not_told(
-    tmp_path: Path,
-) -> None:
+def test_links_that_lead_to_another_given_folder_and_links_that_are_given_are_not_told(tmp_path: Path) -> None:
     put(tmp_path, "p/a.csv", "q/b.csv", "r.csv")
     (tmp_path / "p" / "b2.csv").symlink_to("../q/b.csv")
     (tmp_path / "p" / "q").symlink_to("../q", target_is_directory=True)

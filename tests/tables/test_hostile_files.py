@@ -155,11 +155,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         with_member(workbook_bytes({"A1": 1}), "xl/workbook.bin", b"x"),
         Refused(UnreadableTableError, "xlsb"),
     ),
-    "sheet-xml-cut-off": (
-        "b.xlsx",
-        sheet_with(b"</sheetData>", b""),
-        Refused(UnreadableTableError, "damaged"),
-    ),
+    "sheet-xml-cut-off": ("b.xlsx", sheet_with(b"</sheetData>", b""), Refused(UnreadableTableError, "damaged")),
     "cell-at-the-far-corner": (
         "b.xlsx",
         workbook_bytes({"A1": 1, "XFD1048576": 1}),
@@ -177,27 +173,12 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     ),
     "merged-whole-sheet": (
         "b.xlsx",
-        sheet_with(
-            b"</sheetData>",
-            b'</sheetData><mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>',
-        ),
+        sheet_with(b"</sheetData>", b'</sheetData><mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'),
         Read(lambda grids: grids[0].merged[0].bottom == 1),
     ),
-    "entity-between-cells": (
-        "b.xlsx",
-        sheet_with(b"<row ", b"&x;<row "),
-        Refused(UnreadableTableError, "damaged"),
-    ),
-    "xml-entities-that-grow": (
-        "b.html",
-        LAUGHS + "<table><tr><td>&l11;<td>b</table>",
-        Read(lambda grids: True),
-    ),
-    "xml-named-xls": (
-        "b.xls",
-        '<?xml version="1.0"?><Workbook/>',
-        Refused(UnreadableTableError, "not a workbook"),
-    ),
+    "entity-between-cells": ("b.xlsx", sheet_with(b"<row ", b"&x;<row "), Refused(UnreadableTableError, "damaged")),
+    "xml-entities-that-grow": ("b.html", LAUGHS + "<table><tr><td>&l11;<td>b</table>", Read(lambda grids: True)),
+    "xml-named-xls": ("b.xls", '<?xml version="1.0"?><Workbook/>', Refused(UnreadableTableError, "not a workbook")),
     "ods-with-endless-repeats": (
         "b.ods",
         ods_bytes(
@@ -229,11 +210,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         "<table><tr><td colspan=-5>a<td rowspan=x>b</table>",
         Read(rows_are(("a", "b"))),
     ),
-    "thousands-of-nested-tables": (
-        "b.html",
-        "<table><tr><td>a<td>b" * 3_000,
-        Read(lambda grids: len(grids) > 0),
-    ),
+    "thousands-of-nested-tables": ("b.html", "<table><tr><td>a<td>b" * 3_000, Read(lambda grids: len(grids) > 0)),
     "a-hundred-thousand-open-tags": (
         "b.html",
         "<table><tr><td>a<td>b</table>" + "<div>" * 100_000,
@@ -257,11 +234,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     "json-cut-off": ("b.json", '[{"a": 1}, {"a"', Refused(UnreadableTableError, "line 1")),
     "json-too-deep": ("b.json", "[" * 200_000, Refused(UnreadableTableError, "deep")),
     "json-without-records": ("b.json", '{"name": "config"}', Refused(NoTableError, "no records")),
-    "json-number-of-10000-digits": (
-        "b.json",
-        '[{"a": ' + "9" * 10_000 + "}]",
-        Read(rows_are(("a",), ("9" * 10_000,))),
-    ),
+    "json-number-of-10000-digits": ("b.json", '[{"a": ' + "9" * 10_000 + "}]", Read(rows_are(("a",), ("9" * 10_000,)))),
     "json-lone-surrogates": ("b.json", r'[{"a": "\ud800"}]', Read(rows_are(("a",), ("\ufffd",)))),
     "json-not-a-number": ("b.json", '[{"a": NaN}]', Read(rows_are(("a",), ("NaN",)))),
     "json-repeated-keys": ("b.json", '[{"a": 1, "a": 2}]', Read(rows_are(("a",), ("2",)), ("record",))),

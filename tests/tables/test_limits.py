@@ -17,10 +17,7 @@ def file_of(path: Path, content: bytes) -> TableFile:
 
 
 def test_plain_and_packed_content_are_the_same(tmp_path: Path) -> None:
-    plain, packed = (
-        file_of(tmp_path / "a.csv", b"a,b\n"),
-        file_of(tmp_path / "b.csv.gz", gzip.compress(b"a,b\n")),
-    )
+    plain, packed = (file_of(tmp_path / "a.csv", b"a,b\n"), file_of(tmp_path / "b.csv.gz", gzip.compress(b"a,b\n")))
     assert read_bytes(plain, ReadLimits()) == read_bytes(packed, ReadLimits()) == b"a,b\n"
     assert content_size(plain, ReadLimits()) == content_size(packed, ReadLimits()) == 4
 

@@ -131,10 +131,7 @@ def test_ragged_rows_are_padded_and_blank_rows_left_out() -> None:
 
 
 @given(
-    st.lists(
-        st.lists(st.sampled_from(["", " ", "x ", "\u00a0", "<b>", "\u202e1"]), max_size=4).map(tuple),
-        max_size=5,
-    )
+    st.lists(st.lists(st.sampled_from(["", " ", "x ", "\u00a0", "<b>", "\u202e1"]), max_size=4).map(tuple), max_size=5)
 )
 def test_body_rows_are_full_stripped_and_never_blank(rows: list[tuple[str, ...]]) -> None:
     table = make_table(grid(("a", "b", "c", "d"), *rows))

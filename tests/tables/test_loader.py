@@ -15,12 +15,7 @@ from openpyxl.utils import get_column_letter
 from kgtable.errors import TableError
 from kgtable.tables.discovery import find_files
 from kgtable.tables.loader import read_file, read_folder
-from kgtable.tables.model import (
-    Context,
-    Grid,
-    read_sidecar,
-    spreadsheet_reference,
-)
+from kgtable.tables.model import Context, Grid, read_sidecar, spreadsheet_reference
 
 
 def read(tmp_path: Path, content: object) -> tuple[Context, list[str]]:

@@ -3,14 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.text.passages import (
-    DocumentText,
-    Paragraph,
-    TextPlace,
-    count_tokens,
-    sentence_spans,
-    split_passages,
-)
+from kgtable.text.passages import DocumentText, Paragraph, TextPlace, count_tokens, sentence_spans, split_passages
 from kgtable.text.text_quantities import find_quantities
 
 SENTENCES = st.lists(

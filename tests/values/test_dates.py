@@ -65,12 +65,7 @@ def test_texts_are_no_dates(text: str) -> None:
 
 
 def test_order_decides_open_dates() -> None:
-    assert parse_date("01/02/2003", Order.MONTH_FIRST) == (
-        "2003-01-02",
-        "xsd:date",
-        "2003-01-02",
-        "2003-01-02",
-    )
+    assert parse_date("01/02/2003", Order.MONTH_FIRST) == ("2003-01-02", "xsd:date", "2003-01-02", "2003-01-02")
     day_first = parse_date("01/02/2003", Order.DAY_FIRST)
     assert day_first is not None
     assert day_first.lexical == "2003-02-01"

@@ -168,14 +168,7 @@ def test_ranges(text: str, lower: str, upper: str, unit: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "marks"),
-    [
-        ("12[3]", ("[3]",)),
-        ("5*", ("*",)),
-        ("5†‡", ("†", "‡")),
-        ("5¹", ("¹",)),
-        ("5 (a)", ("(a)",)),
-        ("5% *", ("*",)),
-    ],
+    [("12[3]", ("[3]",)), ("5*", ("*",)), ("5†‡", ("†", "‡")), ("5¹", ("¹",)), ("5 (a)", ("(a)",)), ("5% *", ("*",))],
 )
 def test_footnote_marks(text: str, marks: tuple[str, ...]) -> None:
     number = parse_number(text)
@@ -207,13 +200,7 @@ def test_approximate(text: str) -> None:
 
 
 def test_decimal_comma() -> None:
-    for text, value in [
-        ("1.234", "1234"),
-        ("1,5", "1.5"),
-        ("-0,25", "-0.25"),
-        ("1 234,5", "1234.5"),
-        ("1.29", "1.29"),
-    ]:
+    for text, value in [("1.234", "1234"), ("1,5", "1.5"), ("-0,25", "-0.25"), ("1 234,5", "1234.5"), ("1.29", "1.29")]:
         number = parse_number(text, COMMA)
         assert number is not None
         assert number.value == Decimal(value)
@@ -222,14 +209,7 @@ def test_decimal_comma() -> None:
 
 @pytest.mark.parametrize(
     ("text", "signed"),
-    [
-        ("574.00", "+574.00"),
-        ("(1,234.5)", "-1,234.5"),
-        ("−5", "-5"),
-        ("0", "0"),
-        ("$ 50", "+50"),
-        ("1–2", "+1–2"),
-    ],
+    [("574.00", "+574.00"), ("(1,234.5)", "-1,234.5"), ("−5", "-5"), ("0", "0"), ("$ 50", "+50"), ("1–2", "+1–2")],
 )
 def test_signed(text: str, signed: str) -> None:
     number = parse_number(text)
@@ -317,17 +297,7 @@ def test_printed_numbers(text: str, value: str, end: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "x",
-        "007",
-        "00.5",
-        "9" * (MOST_PLAIN_DIGITS + 1),
-        f"1e{LARGEST_EXPONENT + 1}",
-        "10⁻⁻",
-        "¾¾x"[2:],
-        "\u202e5",
-    ],
+    ["", "x", "007", "00.5", "9" * (MOST_PLAIN_DIGITS + 1), f"1e{LARGEST_EXPONENT + 1}", "10⁻⁻", "¾¾x"[2:], "\u202e5"],
 )
 def test_what_is_no_number_here(text: str) -> None:
     assert read_digits(text, 0) is None
@@ -357,10 +327,7 @@ def test_fractions_are_exact_or_say_that_they_are_not(whole: int, sign: str) -> 
     assert abs(Fraction(found.value) - true) < Fraction(1, 10**12)
 
 
-@given(
-    st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**40), max_value=10**40),
-    st.integers(-12, 12),
-)
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**40), max_value=10**40), st.integers(-12, 12))
 def test_scaling_is_exact_and_can_be_undone(value: Decimal, power: int) -> None:
     assert scaled(scaled(value, power), -power) == value
     assert Fraction(scaled(value, power)) == Fraction(value) * Fraction(10) ** power

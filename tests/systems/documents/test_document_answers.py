@@ -171,12 +171,7 @@ def test_a_conflict_is_said(graph: kgtable.KnowledgeGraph) -> None:
 
 
 def test_a_query_that_fails_is_repaired_once(graph: kgtable.KnowledgeGraph) -> None:
-    script: list[Scripted] = [
-        step("Sum?"),
-        answers("SELECT nothing FROM report"),
-        answers(SUM),
-        step(answer="2100"),
-    ]
+    script: list[Scripted] = [step("Sum?"), answers("SELECT nothing FROM report"), answers(SUM), step(answer="2100")]
     answer, model = asked(graph, script)
     assert stages(model) == ["step", "subquery", "repair", "step"]
     assert "failed" in model.requests[-2].messages[-1]["content"]

@@ -122,10 +122,7 @@ def test_columns_of_one_header_are_told_apart(tmp_path: Path, language: str, act
     """A model is shown the names under which the language has them; hostile headers stay in their block."""
     head = 'City,Name,Name,"""; DROP TABLE T1; --"'
     (tmp_path / "ports.csv").write_text(f"{head}\nOslo,Ada,Bob,1\nBergen,Cy,Di,2\n", encoding="utf-8")
-    replies = (
-        {"thought": "", "action": action, "answer": None},
-        {"thought": "", "action": None, "answer": "Bob; Di"},
-    )
+    replies = ({"thought": "", "action": action, "answer": None}, {"thought": "", "action": None, "answer": "Bob; Di"})
     model = ScriptedLLM([NO_QUERIES, NO_QUERIES, *replies])
     with kgtable.build(tmp_path, tmp_path / "graph", embedding="none") as graph:
         answer = graph.ask("Who is the Name?", method=f"tablerag:language={language}", llm=model)

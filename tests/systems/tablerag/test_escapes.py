@@ -164,9 +164,7 @@ def test_the_variables_of_the_sandbox_hold_no_secret(python: PythonActions) -> N
 
 
 @needs_bwrap
-def test_the_sandbox_is_read_only_with_libraries_alone(
-    python: PythonActions,
-) -> None:
+def test_the_sandbox_is_read_only_with_libraries_alone(python: PythonActions) -> None:
     written = python.run(WRITTEN).text
     assert written == "no", written
     found = set(python.run(SEEN).text.split())

@@ -21,11 +21,7 @@ QUESTION = "What is the total amount paid by the customer Acme?"
 METHOD = "tablerag:tables=1"
 NO_QUERIES: Mapping[str, Any] = {"queries": []}
 
-ACME = {
-    "op": "filter",
-    "source": "T1",
-    "condition": {"op": "=", "left": {"column": "Customer"}, "right": "Acme"},
-}
+ACME = {"op": "filter", "source": "T1", "condition": {"op": "=", "left": {"column": "Customer"}, "right": "Acme"}}
 TOTAL = {"op": "sum", "argument": {"column": "Amount (EUR)"}, "rows": ACME}
 
 

@@ -113,14 +113,7 @@ def test_all_methods_answer_by_rules(graph: KnowledgeGraph, method: str) -> None
 
 
 def test_options_that_make_no_sense_are_refused(graph: KnowledgeGraph) -> None:
-    for method in (
-        "top_k=0",
-        "base=tablerag",
-        "tables=0",
-        "temperature=-1",
-        "temperature=nan",
-        "temperature=99",
-    ):
+    for method in ("top_k=0", "base=tablerag", "tables=0", "temperature=-1", "temperature=nan", "temperature=99"):
         with pytest.raises(RetrievalError):
             graph.retrieve(QUESTION, 5, f"tablerag:{method}")
 
@@ -139,9 +132,7 @@ def test_gold_columns_and_values_are_measured(graph: KnowledgeGraph) -> None:
     assert ShownGold(graph.reader.content).scores(BenchmarkQuestion("q", "?"), shown(graph, "tablerag")) == {}
 
 
-def test_columns_that_are_ordered_or_grouped_are_gold_beside_those_of_traced_cells(
-    graph: KnowledgeGraph,
-) -> None:
+def test_columns_that_are_ordered_or_grouped_are_gold_beside_those_of_traced_cells(graph: KnowledgeGraph) -> None:
     cells = (("orders", 1, PRODUCT), ("orders", 2, PRODUCT))
     extra = {"cells_from": "squall", "scan_cols": [["orders", AMOUNT]]}
     gold = ShownGold(graph.reader.content)

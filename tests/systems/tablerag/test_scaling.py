@@ -29,11 +29,7 @@ def content(table: Sequence[Sequence[str]]) -> TableContent:
 
 
 def test_a_larger_table_needs_no_longer_prompt(tmp_path: Path) -> None:
-    fixed = (
-        read_prompt("system"),
-        read_prompt("solve"),
-        (PACKAGE / "answering/prompts/programs.txt").read_text(),
-    )
+    fixed = (read_prompt("system"), read_prompt("solve"), (PACKAGE / "answering/prompts/programs.txt").read_text())
     tokens: dict[int, int] = {}
     missing = 0
     for size in (50, 250):

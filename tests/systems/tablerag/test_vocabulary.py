@@ -12,12 +12,7 @@ import kgtable
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.embedding import Matrix, normalise
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.systems.tablerag.databases import (
-    DatabaseShelf,
-    EntrySearch,
-    Searched,
-    SearchMode,
-)
+from kgtable.systems.tablerag.databases import DatabaseShelf, EntrySearch, Searched, SearchMode
 from kgtable.systems.tablerag.tablerag_method import make_shelf
 from kgtable.systems.tablerag.vocabulary import ColumnType, make_vocabulary
 

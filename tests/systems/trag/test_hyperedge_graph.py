@@ -75,16 +75,6 @@ def test_the_command_writes_and_info_tells(tmp_path: Path) -> None:
     told = CliRunner().invoke(main, ["info", "--kg", str(tmp_path / "kg")])
     assert "hyperedges: 4 (structural, heuristic)" in told.output
     found = CliRunner().invoke(
-        main,
-        [
-            "retrieve",
-            QUESTION,
-            "--kg",
-            str(tmp_path / "kg"),
-            "--method",
-            "trag:clusters=2",
-            "--format",
-            "json",
-        ],
+        main, ["retrieve", QUESTION, "--kg", str(tmp_path / "kg"), "--method", "trag:clusters=2", "--format", "json"]
     )
     assert json.loads(found.output)["tables"][0]["table"].startswith("season")

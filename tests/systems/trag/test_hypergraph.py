@@ -12,10 +12,7 @@ from kgtable.systems.trag.hypergraph import Hypergraph
 from kgtable.systems.trag.table_features import FeatureSpace, linearised
 from kgtable.systems.trag.trag_options import Feature
 
-TOPICS = {
-    "river": ("River", "Length (km)", "Mouth"),
-    "match": ("Date", "Opponent", "Score", "Attendance", "Result"),
-}
+TOPICS = {"river": ("River", "Length (km)", "Mouth"), "match": ("Date", "Opponent", "Score", "Attendance", "Result")}
 
 
 def corpus(count: int = 12) -> tuple[list[str], list[str], Matrix]:

@@ -16,11 +16,7 @@ from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.table_features import PARTS_OF_SPEECH, installed_tagger, shapes_of
 from tests.systems.trag.test_coarse_to_fine import write
 
-TEXTS = [
-    "[Table] [Caption] GDP (net) of 2019 [Header] Total growth [Header] Port",
-    "[Table] [Caption] Rivers",
-    "",
-]
+TEXTS = ["[Table] [Caption] GDP (net) of 2019 [Header] Total growth [Header] Port", "[Table] [Caption] Rivers", ""]
 
 
 @pytest.fixture

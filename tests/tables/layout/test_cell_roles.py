@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.tables.layout.cell_roles import (
-    Look,
-    is_money_or_scale,
-    is_period,
-    look,
-)
+from kgtable.tables.layout.cell_roles import Look, is_money_or_scale, is_period, look
 
 
 @pytest.mark.parametrize(

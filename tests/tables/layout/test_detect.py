@@ -8,24 +8,7 @@ from kgtable.tables.model import Area, Context, Grid, Source
 from tests.tables.layout.grids import grid, structure
 
 CELLS = st.sampled_from(
-    [
-        "",
-        " ",
-        "Total",
-        "- Cloud",
-        "2019",
-        "2018",
-        "5",
-        "(3)",
-        "—",
-        "€m",
-        "%",
-        "Sum:",
-        "(1) note",
-        "Rank",
-        "1",
-        "2",
-    ]
+    ["", " ", "Total", "- Cloud", "2019", "2018", "5", "(3)", "—", "€m", "%", "Sum:", "(1) note", "Rank", "1", "2"]
 ) | st.text(max_size=8)
 ROWS = st.lists(st.lists(CELLS, max_size=6).map(tuple), max_size=14).map(tuple)
 
@@ -86,10 +69,7 @@ def test_notes_and_sources_at_the_end() -> None:
 def test_notes_around_the_table_explain_marks() -> None:
     context = Context(after=("1 Amounts owed are unsecured.",), paragraphs=("(a) Adjusted for one-off items.", "Text."))
     table = grid("|2019|2018 (a)\nAmounts owed by subsidiaries1|5|6\nTax|7|8", context=context)
-    assert detect_structure(table).marks == {
-        "(a)": "Adjusted for one-off items.",
-        "1": "Amounts owed are unsecured.",
-    }
+    assert detect_structure(table).marks == {"(a)": "Adjusted for one-off items.", "1": "Amounts owed are unsecured."}
 
 
 def test_marks_without_a_note_are_left_out() -> None:

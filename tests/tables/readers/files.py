@@ -99,10 +99,7 @@ def raised_workbook(rows: Sequence[Sequence[Any]]) -> bytes:
 def with_member(archive: bytes, name: str, content: bytes) -> bytes:
     """A ZIP archive with one member replaced or added."""
     target = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(archive)) as old,
-        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for member in old.namelist():
             if member != name:
                 new.writestr(member, old.read(member))

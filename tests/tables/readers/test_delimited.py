@@ -53,10 +53,7 @@ def test_the_delimiter_is_found(data: st.DataObject, delimiter: str, width: int)
     assert read_delimited_bytes(written(rows, delimiter).encode(), FILE).rows == as_rows(rows)
 
 
-@given(
-    st.lists(st.lists(CELL, max_size=4), min_size=1, max_size=6).filter(any),
-    st.sampled_from(["utf-8", "utf-16"]),
-)
+@given(st.lists(st.lists(CELL, max_size=4), min_size=1, max_size=6).filter(any), st.sampled_from(["utf-8", "utf-16"]))
 def test_streamed_rows_equal_held_rows(rows: list[list[str]], codec: str) -> None:
     content = written(rows).encode(codec)
     with tempfile.TemporaryDirectory() as folder:

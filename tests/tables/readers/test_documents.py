@@ -25,12 +25,7 @@ from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import ReadContent
 
-ROWS = [
-    ["Region", "2019", "2018"],
-    ["Europe", "1,200", "1,100"],
-    ["Asia", "900", "850"],
-    ["Total", "2,100", "1,950"],
-]
+ROWS = [["Region", "2019", "2018"], ["Europe", "1,200", "1,100"], ["Asia", "900", "850"], ["Total", "2,100", "1,950"]]
 
 
 def read(path: Path, limits: ReadLimits | None = None) -> ReadContent:
@@ -58,8 +53,7 @@ def pdf_of(path: Path, rows: list[list[str]], *, ruled: bool, **options: Any) ->
     story = [
         Paragraph("Sales of the group", styles["Heading1"]),
         Paragraph(
-            "Sales grew in all regions, as the table below shows for two years of growth. " * 3,
-            styles["BodyText"],
+            "Sales grew in all regions, as the table below shows for two years of growth. " * 3, styles["BodyText"]
         ),
         Paragraph("Table 1: Sales by region", styles["Italic"]),
         table,
@@ -256,8 +250,7 @@ def test_slides_give_their_texts_and_tables_with_their_number(tmp_path: Path) ->
     )
     with zipfile.ZipFile(tmp_path / "a.pptx", "w") as archive:
         archive.writestr(
-            "ppt/presentation.xml",
-            f'<p:presentation xmlns:p="{p}" xmlns:r="{r}"><p:sldId r:id="r1"/></p:presentation>',
+            "ppt/presentation.xml", f'<p:presentation xmlns:p="{p}" xmlns:r="{r}"><p:sldId r:id="r1"/></p:presentation>'
         )
         archive.writestr(
             "ppt/_rels/presentation.xml.rels",
@@ -324,11 +317,7 @@ def test_markdown_keeps_its_lines_and_a_file_without_a_table_is_text(tmp_path: P
     path = tmp_path / "a.md"
     path.write_text("# Title\n\nfirst line\n  second line\n\n```\ncode\n```\n")
     content = read(path)
-    assert [p.text for p in content.text.paragraphs] == [
-        "Title",
-        "first line\n  second line",
-        "```\ncode\n```",
-    ]
+    assert [p.text for p in content.text.paragraphs] == ["Title", "first line\n  second line", "```\ncode\n```"]
     assert content.grids == ()
 
 
@@ -337,10 +326,7 @@ def test_what_a_sidecar_says_is_text_beside_the_table(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"paragraphs": ["Sales were $5m in 2019."], "heading": "Sales"}))
     path = tmp_path / "a.csv"
     content = read_content(TableFile(path, path.name, "a", tmp_path / "a.json"))
-    assert [(p.text, p.level) for p in content.text.paragraphs] == [
-        ("Sales", 1),
-        ("Sales were $5m in 2019.", 0),
-    ]
+    assert [(p.text, p.level) for p in content.text.paragraphs] == [("Sales", 1), ("Sales were $5m in 2019.", 0)]
 
 
 def test_a_scanned_pdf_has_no_text(tmp_path: Path) -> None:
@@ -440,10 +426,7 @@ def test_scripts_in_a_pdf_are_not_run(tmp_path: Path) -> None:
     [
         ({"word/document.xml": "<broken"}, "is damaged"),
         ({"other.xml": "<a/>"}, "no Word document"),
-        (
-            {"word/document.xml": '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>'},
-            "no table and no text",
-        ),
+        ({"word/document.xml": '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>'}, "no table and no text"),
         ({"word/document.xml": "<a>" * 400 + "</a>" * 400}, ""),
     ],
 )

@@ -81,13 +81,7 @@ def test_a_table_within_a_table_of_data_is_one_of_its_own(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("declared", "codec"),
-    [
-        ("", "utf-8"),
-        ("", "utf-8-sig"),
-        ("", "utf-16"),
-        ("windows-1252", "cp1252"),
-        ("ISO-8859-2", "iso8859-2"),
-    ],
+    [("", "utf-8"), ("", "utf-8-sig"), ("", "utf-16"), ("windows-1252", "cp1252"), ("ISO-8859-2", "iso8859-2")],
 )
 def test_encodings(tmp_path: Path, declared: str, codec: str) -> None:
     meta = f'<meta charset="{declared}">' if declared else ""
@@ -110,16 +104,7 @@ def test_spans_beyond_the_limits_are_refused(tmp_path: Path) -> None:
 
 TAGS = st.sampled_from(
     [
-        *(
-            "<table>",
-            "</table>",
-            "<tr>",
-            "</tr>",
-            "<td>",
-            "<td rowspan=3 colspan=2>",
-            "<th rowspan=0>",
-            "</td>",
-        ),
+        *("<table>", "</table>", "<tr>", "</tr>", "<td>", "<td rowspan=3 colspan=2>", "<th rowspan=0>", "</td>"),
         *("<thead>", "</thead>", "<h1>", "<p>", "<br>", "<!--", "-->", "<caption>", "<td colspan=-1>"),
         *("x", "é", "&#0;", "&amp;"),
     ]

@@ -16,10 +16,7 @@ from tests.tables.readers.files import read_all, read_one
 @pytest.mark.parametrize(
     ("content", "rows"),
     [
-        (
-            '[{"a": 1, "b": "x"}, {"b": null, "c": true}]',
-            (("a", "b", "c"), ("1", "x", ""), ("", "null", "true")),
-        ),
+        ('[{"a": 1, "b": "x"}, {"b": null, "c": true}]', (("a", "b", "c"), ("1", "x", ""), ("", "null", "true"))),
         ('[{"a": 1.50}, {"a": 1e400}, {"a": 12345678901234567890.10}]', None),
         ('{"a": [1, 2], "b": ["x"]}', (("a", "b"), ("1", "x"), ("2", ""))),
         ('[["a", "b"], [1], []]', (("a", "b"), ("1",), ())),

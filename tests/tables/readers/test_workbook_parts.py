@@ -25,11 +25,7 @@ def test_cells_without_references_follow_each_other(tmp_path: Path) -> None:
     for reference in (b' r="A1"', b' r="B1"', b' r="A2"', b' r="1"', b' r="2"'):
         assert xml.count(reference) == 1
         xml = xml.replace(reference, b"")
-    assert set(details(tmp_path / "t.xlsx", with_member(book, SHEET, xml)).formats) == {
-        (0, 0),
-        (0, 1),
-        (1, 0),
-    }
+    assert set(details(tmp_path / "t.xlsx", with_member(book, SHEET, xml)).formats) == {(0, 0), (0, 1), (1, 0)}
 
 
 def test_a_filter_marks_the_header(tmp_path: Path) -> None:
@@ -65,8 +61,7 @@ def test_repeats_move_what_follows(tmp_path: Path) -> None:
 def test_formats_of_endless_repeats_are_left_out(tmp_path: Path) -> None:
     percent = cell('office:value-type="percentage" table:number-columns-repeated="999999999"')
     found = sheets(
-        tmp_path / "t.ods",
-        f'<table:table table:name="S"><table:table-row>{percent}</table:table-row></table:table>',
+        tmp_path / "t.ods", f'<table:table table:name="S"><table:table-row>{percent}</table:table-row></table:table>'
     )
     assert found["S"].formats == {}
     assert found["S"].right == 999_999_998
