@@ -38,12 +38,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 LONGEST = (
-    "tests/answering/test_own_questions.py",
-    "tests/building/test_faulty_files.py",
-    "tests/test_docs.py",
-    "tests/server/test_hostile.py",
-    "tests/building/test_power_cuts.py",
-)
+    "tests/answering/test_own_questions.py", "tests/building/test_faulty_files.py", "tests/test_docs.py",
+    "tests/server/test_hostile.py", "tests/building/test_power_cuts.py",
+)  # fmt: skip
 """The files that take longest, in that order: begun first, so that no process is left alone with one at the end."""
 
 

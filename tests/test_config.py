@@ -75,18 +75,12 @@ def test_a_key_does_not_show_itself() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("modell = 1", "no setting 'modell'"),
-        ("endpoint_given = true", "no setting"),
-        ("k = 'many'", "not a whole number"),
-        ("k = 1.5", "not a whole number"),
-        ("timeout = -1", "negative"),
-        ("rerank = 'perhaps'", "not true or false"),
-        ("model = 3", "not text"),
-        ("k = ", "not readable as TOML"),
-        ("base_url = 'ftp://host/'", "not an http"),
-        ("base_url = 'http://me:pw@host/'", "holds a password"),
+        ("modell = 1", "no setting 'modell'"), ("endpoint_given = true", "no setting"),
+        ("k = 'many'", "not a whole number"), ("k = 1.5", "not a whole number"), ("timeout = -1", "negative"),
+        ("rerank = 'perhaps'", "not true or false"), ("model = 3", "not text"), ("k = ", "not readable as TOML"),
+        ("base_url = 'ftp://host/'", "not an http"), ("base_url = 'http://me:pw@host/'", "holds a password"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_setting_names_its_source(toml: Path, text: str, says: str) -> None:
     toml.write_text(text)
     with pytest.raises(ConfigError, match=says):

@@ -11,13 +11,11 @@ from kgtable.tables.model import Notice
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        ({}, "a.csv: Bad."),
-        ({"row": 0, "column": 0}, "a.csv, A1: Bad."),
-        ({"sheet": "S 1", "row": 7}, "a.csv [S 1], row 8: Bad."),
-        ({"column": 27}, "a.csv, column AB: Bad."),
+        ({}, "a.csv: Bad."), ({"row": 0, "column": 0}, "a.csv, A1: Bad."),
+        ({"sheet": "S 1", "row": 7}, "a.csv [S 1], row 8: Bad."), ({"column": 27}, "a.csv, column AB: Bad."),
         ({"sheet": ""}, "a.csv []: Bad."),
     ],
-)
+)  # fmt: skip
 def test_errors_of_tables_begin_with_their_place(place: dict[str, object], text: str) -> None:
     raised = NoTableError("Bad.", path="a.csv", hint="Look.", **place)  # type: ignore[arg-type]
     assert str(raised) == f"{text} Look."

@@ -60,15 +60,11 @@ def test_importing_the_package_imports_nothing_slow() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda kg, to: kg.retrieve("q", k=-1),
-        lambda kg, to: kg.retrieve("\udcff"),
-        lambda kg, to: kg.ask("q", kk=3),
-        lambda kg, to: kg.ask("q", k=-1),
-        lambda kg, to: kgtable.build([3], to / "kg"),
-        lambda kg, to: kgtable.convert([3], to / "o.ttl"),
-        lambda kg, to: kgtable.serve(to, default_graph="all"),
+        lambda kg, to: kg.retrieve("q", k=-1), lambda kg, to: kg.retrieve("\udcff"), lambda kg, to: kg.ask("q", kk=3),
+        lambda kg, to: kg.ask("q", k=-1), lambda kg, to: kgtable.build([3], to / "kg"),
+        lambda kg, to: kgtable.convert([3], to / "o.ttl"), lambda kg, to: kgtable.serve(to, default_graph="all"),
     ],
-)
+)  # fmt: skip
 def test_values_that_make_no_sense_are_refused(
     kg: kgtable.KnowledgeGraph, call: Callable[[Any, Path], object], tmp_path: Path
 ) -> None:
@@ -110,20 +106,11 @@ def test_a_closed_graph_is_released_and_says_so(place: Path, monkeypatch: pytest
     kg.close()
     assert repr(kg) == f"KnowledgeGraph({str(place)!r}, closed)"
     for use in (
-        lambda: kg.sparql("ASK {}"),
-        lambda: kg.retrieve("q"),
-        lambda: kg.ask("q", model="none"),
-        lambda: kg.tables,
-        lambda: kg.ontology,
-        lambda: kg.info(),
-        lambda: kg.export("x.ttl"),
-        lambda: kg.validate(),
-        lambda: kg.push("http://127.0.0.1:9/"),
-        lambda: kg.to_rdflib(),
-        lambda: kg.__enter__(),
-        lambda: tables["planets"],
-        lambda: store.query("ASK {}"),
-    ):
+        lambda: kg.sparql("ASK {}"), lambda: kg.retrieve("q"), lambda: kg.ask("q", model="none"), lambda: kg.tables,
+        lambda: kg.ontology, lambda: kg.info(), lambda: kg.export("x.ttl"), lambda: kg.validate(),
+        lambda: kg.push("http://127.0.0.1:9/"), lambda: kg.to_rdflib(), lambda: kg.__enter__(),
+        lambda: tables["planets"], lambda: store.query("ASK {}"),
+    ):  # fmt: skip
         with pytest.raises(GraphClosedError, match="closed"):
             use()
     with kgtable.open(place) as again:

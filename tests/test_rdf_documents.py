@@ -14,12 +14,9 @@ import kgtable
 from kgtable.graph.writers import Format
 
 _OX = {
-    Format.TURTLE: ox.RdfFormat.TURTLE,
-    Format.TRIG: ox.RdfFormat.TRIG,
-    Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
-    Format.NQUADS: ox.RdfFormat.N_QUADS,
-    Format.JSONLD: ox.RdfFormat.JSON_LD,
-}
+    Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG, Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
+    Format.NQUADS: ox.RdfFormat.N_QUADS, Format.JSONLD: ox.RdfFormat.JSON_LD,
+}  # fmt: skip
 _RDFLIB = {Format.NTRIPLES: "nt", Format.JSONLD: "json-ld"}
 
 Quads = set[tuple[str, ...]]

@@ -36,13 +36,9 @@ Halden,Sweden,28,
 """
 QUESTION = "How many ships has Skarv?"
 GOOD = {
-    "reasoning": "Row Skarv.",
-    "citations": ["T1.r1.c2"],
-    "program": None,
-    "found": True,
-    "answer": "31",
+    "reasoning": "Row Skarv.", "citations": ["T1.r1.c2"], "program": None, "found": True, "answer": "31",
     "alternatives": [],
-}
+}  # fmt: skip
 
 Ask = Callable[..., Answer]
 
@@ -115,13 +111,10 @@ DOLLARS = {"scripted": {"input": 1_000.0, "output": 1_000.0}}
 @pytest.mark.parametrize(
     ("act", "kind"),
     [
-        (Fail(401), LLMAuthError),
-        (Fail(429), LLMRateLimitError),
-        (Fail(500), LLMUnreachableError),
-        (Fail(404), LLMReplyError),
-        (Raw("<html>"), LLMReplyError),
+        (Fail(401), LLMAuthError), (Fail(429), LLMRateLimitError), (Fail(500), LLMUnreachableError),
+        (Fail(404), LLMReplyError), (Raw("<html>"), LLMReplyError),
     ],
-)
+)  # fmt: skip
 def test_a_model_that_fails_is_an_error(kg: KnowledgeGraph, ask: Ask, act: Act, kind: type[Exception]) -> None:
     with ScriptedServer([act]) as server, pytest.raises(kind):
         ask(kg, QUESTION, base_url=server.base_url)
@@ -131,13 +124,11 @@ def test_a_model_that_fails_is_an_error(kg: KnowledgeGraph, ask: Ask, act: Act, 
     ("act", "says"),
     [
         (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit"),
-        (Say("", refusal="No."), "refused to answer: No."),
-        (Say("It is 42."), "holds no JSON object"),
-        (Say({"answer": "42"}), "does not fit the schema"),
-        (Say("x" * 200_000), "holds no JSON object"),
+        (Say("", refusal="No."), "refused to answer: No."), (Say("It is 42."), "holds no JSON object"),
+        (Say({"answer": "42"}), "does not fit the schema"), (Say("x" * 200_000), "holds no JSON object"),
         (Say("[" * 50_000), "holds no JSON object"),
     ],
-)
+)  # fmt: skip
 def test_a_reply_of_no_use_is_no_answer_and_says_why(kg: KnowledgeGraph, ask: Ask, act: Act, says: str) -> None:
     with ScriptedServer([act]) as server:
         answer = ask(kg, QUESTION, base_url=server.base_url)

@@ -20,13 +20,9 @@ from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedS
 HARVEST = "Fruit,2023 (kg),2024 (kg)\nPlums,40,52\nPears,31,36\n"
 PLUMS = "What was the harvest of plums in 2023?"
 ANSWER: dict[str, Any] = {
-    "reasoning": "The row of plums.",
-    "citations": ["T1.r1.c1"],
-    "program": None,
-    "found": True,
-    "answer": "40",
+    "reasoning": "The row of plums.", "citations": ["T1.r1.c1"], "program": None, "found": True, "answer": "40",
     "alternatives": [],
-}
+}  # fmt: skip
 PRICES = {"scripted": {"input": 10.0, "output": 10.0}}
 
 
@@ -84,15 +80,13 @@ O6,2024-03-15,Berg,South,6,310
     ("said", "text"),
     [
         (("and by month?",), "2023-01: 120; 2023-02: 280; 2024-01: 40; 2024-03: 400"),
-        (("hours instead",), "Alba: 10; Berg: 8; Crux: 1"),
-        (("hours instead", "in 2024"), "Berg: 6; Alba: 2; Crux: 1"),
+        (("hours instead",), "Alba: 10; Berg: 8; Crux: 1"), (("hours instead", "in 2024"), "Berg: 6; Alba: 2; Crux: 1"),
         (("hours instead", "in 2024", "and in 2023?"), "Alba: 8; Berg: 2"),
         (("only Alba", "by region", "the average"), "North: 136.666667"),
-        (("only Alba", "top 2 clients"), "Alba: 410; Berg: 390"),
-        (("how many?",), "Alba: 3; Berg: 2; Crux: 1"),
+        (("only Alba", "top 2 clients"), "Alba: 410; Berg: 390"), (("how many?",), "Alba: 3; Berg: 2; Crux: 1"),
         (("hours instead", "why?"), "Alba: 10; Berg: 8; Crux: 1"),
     ],
-)
+)  # fmt: skip
 def test_a_follow_up_changes_a_field(tmp_path: Path, said: tuple[str, ...], text: str) -> None:
     (tmp_path / "orders.csv").write_text(ORDERS, encoding="utf-8")
     with api.build(tmp_path, tmp_path / "kg", embedding="none") as graph:
@@ -152,16 +146,10 @@ def test_ten_turns_show_the_model_few_and_short(kg: api.KnowledgeGraph) -> None:
 
 
 MISBEHAVIOUR: dict[str, Act] = {
-    "busy": Fail(429),
-    "broken": Fail(500),
-    "silent": Hang(),
-    "gone": Drop(),
-    "no completion": Raw("<html>busy</html>"),
-    "refusing": Say("", refusal="I cannot help with that."),
-    "huge": Raw("x" * 2_000_000),
-    "cut off in the stream": Say(ANSWER, breaks_after=2),
-    "without counts": Say(ANSWER, usage=False),
-}
+    "busy": Fail(429), "broken": Fail(500), "silent": Hang(), "gone": Drop(), "no completion": Raw("<html>busy</html>"),
+    "refusing": Say("", refusal="I cannot help with that."), "huge": Raw("x" * 2_000_000),
+    "cut off in the stream": Say(ANSWER, breaks_after=2), "without counts": Say(ANSWER, usage=False),
+}  # fmt: skip
 
 
 def test_ten_turns_with_a_server_that_misbehaves_in_each(kg: api.KnowledgeGraph) -> None:

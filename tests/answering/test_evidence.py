@@ -34,18 +34,10 @@ def test_ids_as_models_write_them(id: str) -> None:
 @pytest.mark.parametrize(
     "id",
     [
-        "",
-        "T1",
-        "T0.r1.c1",
-        "T3.r1.c1",
-        "T1.r99.c1",
-        "T1.r1.c99",
-        "T1.r2.c1",
-        "T1.r-1.c1",
-        f"T1.r{'9' * 5000}.c1",
+        "", "T1", "T0.r1.c1", "T3.r1.c1", "T1.r99.c1", "T1.r1.c99", "T1.r2.c1", "T1.r-1.c1", f"T1.r{'9' * 5000}.c1",
         "<T1.r1.c1>",
     ],
-)
+)  # fmt: skip
 def test_ids_of_no_cell(id: str) -> None:
     assert evidence().resolve(id) is None
 

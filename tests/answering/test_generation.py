@@ -244,13 +244,8 @@ def test_no_text_can_end_its_block(data: list[str]) -> None:
 
 def test_the_schema_takes_a_reply_of_its_form_and_no_other() -> None:
     reply: dict[str, Any] = {
-        "reasoning": "",
-        "program": None,
-        "citations": [],
-        "found": True,
-        "answer": "",
-        "alternatives": [],
-    }
+        "reasoning": "", "program": None, "citations": [], "found": True, "answer": "", "alternatives": [],
+    }  # fmt: skip
     assert mismatch(reply, REPLY_SCHEMA) is None
     for name in reply:
         assert mismatch({key: value for key, value in reply.items() if key != name}, REPLY_SCHEMA)

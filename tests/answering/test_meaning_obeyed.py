@@ -50,19 +50,15 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgtab
     [
         ("invoices", "How many invoices are paid?", "2"),
         ("invoices", "What is the total amount of the paid invoices?", "150"),
-        ("members", "How many members have paid?", "2"),
-        ("spending", "How much was spent on Parks in 2023?", "120"),
-        ("spending", "What was the budget of Parks in 2023?", "100"),
-        ("sales", "What are total sales?", "100"),
+        ("members", "How many members have paid?", "2"), ("spending", "How much was spent on Parks in 2023?", "120"),
+        ("spending", "What was the budget of Parks in 2023?", "100"), ("sales", "What are total sales?", "100"),
         ("versions", "How many versions are there?", "4"),
         ("versions", "How many downloads does version 1.10 have?", "300"),
-        ("weights", "What is the total weight?", "14"),
-        ("lines", "What is the sum of the order totals?", "200"),
-        ("lines", "How many pieces were ordered in total?", "16"),
-        ("exports", "What is the sum of Total?", "135"),
+        ("weights", "What is the total weight?", "14"), ("lines", "What is the sum of the order totals?", "200"),
+        ("lines", "How many pieces were ordered in total?", "16"), ("exports", "What is the sum of Total?", "135"),
         ("exports", "What is the total of pieces of refunded orders?", "6"),
     ],
-)
+)  # fmt: skip
 def test_what_columns_mean_decides(
     table: str, question: str, expected: str, graphs: dict[str, kgtable.KnowledgeGraph]
 ) -> None:

@@ -21,13 +21,9 @@ PLANETS = 'Planet,Radius (km),Rings\nMercury,"2,440",no\nJupiter,"71,492",yes\nS
 MOONS = "Moon,Discovered by,Width (km)\nTitan,Huygens,2575\nEuropa,Galilei,1561\n"
 QUESTION = "What is the radius of Saturn?"
 GOOD: dict[str, Any] = {
-    "reasoning": "The row of Saturn.",
-    "citations": ["T1.r3.c1"],
-    "program": None,
-    "found": True,
-    "answer": "58,232 km",
+    "reasoning": "The row of Saturn.", "citations": ["T1.r3.c1"], "program": None, "found": True, "answer": "58,232 km",
     "alternatives": [],
-}
+}  # fmt: skip
 STEPS: dict[str, Any] = {"labels": {"labels": ["Saturn", "radius"]}, "tables": {"tables": [1]}}
 HUGE = 200_000
 

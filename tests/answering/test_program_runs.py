@@ -51,9 +51,7 @@ PROGRAMS: dict[str, Data] = {
     "lookup": lookup("Mass (10^24 kg)", where("planets", compare("=", "Planet", "Jupiter"))),
     "converted": {"op": "convert", "unit": "MI", "operand": of("max", "Diameter (km)", "planets")},
     "groups": {
-        "op": "group",
-        "source": table("planets"),
-        "keys": [column("Rings")],
+        "op": "group", "source": table("planets"), "keys": [column("Rings")],
         "measures": [{"expression": {"op": "mean", "argument": column("Moons")}, "name": "mean moons"}],
     },
 }  # fmt: skip
@@ -162,13 +160,11 @@ def test_numbers_of_many_digits_are_told(kg: kgtable.KnowledgeGraph) -> None:
         (calc("add", 1, calc("divide", 1, 0)), EvaluationError, "root.right", "divides by zero"),
         (lookup("Moons", table("planets")), EvaluationError, "root", "8 rows match"),
         (
-            calc("add", of("sum", "2023", "halden-segments"), of("max", "Diameter (km)", "planets")),
-            UnitMismatchError,
-            "root",
-            "cannot be added",
+            calc("add", of("sum", "2023", "halden-segments"), of("max", "Diameter (km)", "planets")), UnitMismatchError,
+            "root", "cannot be added",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_program_is_an_error_that_names_the_place(
     kg: kgtable.KnowledgeGraph, program: Any, kind: type[ProgramError], path: str, says: str
 ) -> None:

@@ -182,24 +182,17 @@ def replies(table: Table) -> Iterator[dict[str, Any]]:
     )
     ships = {"column": "Ships"}
     programs: list[Any] = [
-        None,
-        {"op": "add", "left": 4242, "right": 0},
-        {"op": "max", "argument": 4242, "rows": "T1"},
-        {"cell": told},
+        None, {"op": "add", "left": 4242, "right": 0}, {"op": "max", "argument": 4242, "rows": "T1"}, {"cell": told},
         {"op": "sum", "argument": ships, "rows": "T1"},
         {"op": "add", "left": {"op": "sum", "argument": ships, "rows": "T1"}, "right": 4170},
         {"op": "number", "operand": {"cell": told}},
-    ]
+    ]  # fmt: skip
     citations = [[], [told], [f"T1.r{row}.c2" for row in body], ["T9.r1.c1", "T1.r99.c99", LIE]]
     for program, cited in product(programs, citations):
         yield {
-            "reasoning": "I was told so.",
-            "program": program,
-            "citations": cited,
-            "found": True,
-            "answer": LIE,
+            "reasoning": "I was told so.", "program": program, "citations": cited, "found": True, "answer": LIE,
             "alternatives": [{"program": program, "citations": cited, "answer": LIE}],
-        }
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case))

@@ -22,15 +22,9 @@ from tests.answering.memory_tables import MemoryTables
 
 PROMPTS = PACKAGE / "answering" / "prompts"
 COSTS = (
-    ("Item", "2018", "2019"),
-    ("Revenue", "1200", "1500"),
-    ("Costs", "", ""),
-    ("- Staff", "400", "450"),
-    ("of which pensions", "40", "45"),
-    ("- Cloud", "100", "95"),
-    ("Total costs", "500", "545"),
-    ("Staff", "400", "450"),
-)
+    ("Item", "2018", "2019"), ("Revenue", "1200", "1500"), ("Costs", "", ""), ("- Staff", "400", "450"),
+    ("of which pensions", "40", "45"), ("- Cloud", "100", "95"), ("Total costs", "500", "545"), ("Staff", "400", "450"),
+)  # fmt: skip
 TOWERS = (
     ("Name", "Status", "Paid on", "Price", "Weight", "Weight", "Height"),
     ("Skarv (north)", "paid", "2024-03-05", "10 EUR", "1 kg", "3 kg", "44 m"),
@@ -142,9 +136,7 @@ RULES: dict[str, tuple[Any, list[str]]] = {
     "sum without rows": (total("Height", NONE), []),
     "a group without rows": (
         {
-            "op": "group",
-            "source": {"op": "filter", "source": "T2", "condition": PAID},
-            "keys": [column("Status")],
+            "op": "group", "source": {"op": "filter", "source": "T2", "condition": PAID}, "keys": [column("Status")],
             "measures": [{"expression": {"op": "count"}, "name": "n"}],
         },
         ["paid", "2"],
@@ -163,7 +155,7 @@ RULES: dict[str, tuple[Any, list[str]]] = {
     "share": (op("share", 20, 80), ["25"]),
     "a condition answers": (op(">", count(PAID), 1), ["yes"]),
     "text before a bracket": (count(op("=", {"op": "main", "operand": column("Name")}, "Skarv")), ["2"]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -67,12 +67,8 @@ NORWAY = {"op": "filter", "source": "T2", "condition": op("=", {"column": "Count
         ("Which port has the most ships?", "Fjell with 44 ships", MOST, [], None, None),
         ("How many ports are in Norway?", "2", {"op": "count", "rows": NORWAY}, [], "2", "NUM"),
         (
-            "How many ships have the ports of Norway in total?",
-            "75",
-            {"op": "sum", "argument": {"column": "c2"}, "rows": NORWAY},
-            [],
-            "75",
-            "NUM",
+            "How many ships have the ports of Norway in total?", "75",
+            {"op": "sum", "argument": {"column": "c2"}, "rows": NORWAY}, [], "75", "NUM",
         ),
     ],
 )  # fmt: skip
@@ -145,15 +141,11 @@ def test_answers_that_are_grounded_and_not_verified(
 @pytest.mark.parametrize(
     ("text", "remark", "contradicts"),
     [
-        ("", "", False),
-        ("See the result of the program.", "", False),
-        ("2", "", False),
-        ("3", "", True),
-        ("There are 3 ports", "", True),
-        ("They are the 2 ports of Norway", "They are the 2 ports of Norway", False),
+        ("", "", False), ("See the result of the program.", "", False), ("2", "", False), ("3", "", True),
+        ("There are 3 ports", "", True), ("They are the 2 ports of Norway", "They are the 2 ports of Norway", False),
         ("The number of ports grew to 2", "", True),
     ],
-)
+)  # fmt: skip
 def test_the_result_of_a_program_is_the_answer_whatever_the_sentence_says(
     text: str, remark: str, contradicts: bool
 ) -> None:
@@ -167,11 +159,9 @@ def test_the_result_of_a_program_is_the_answer_whatever_the_sentence_says(
 def test_a_group_is_a_table_of_names_and_values() -> None:
     ships = {"op": "sum", "argument": {"column": "Ships"}}
     program = {
-        "op": "group",
-        "source": "T2",
-        "keys": [{"column": "Country"}],
+        "op": "group", "source": "T2", "keys": [{"column": "Country"}],
         "measures": [{"expression": ships, "name": "ships"}],
-    }
+    }  # fmt: skip
     found = judged("How many ships are there by country?", "see the program", program)
     assert found.grounded
     assert found.names == ("Country", "ships")
@@ -188,11 +178,8 @@ def test_a_ratio_told_in_percent_keeps_its_value() -> None:
 
 def test_the_lowest_of_costs_in_brackets_is_ambiguous() -> None:
     rows = (
-        ("", "2017", "2018"),
-        ("Staff costs", "(500)", "(400)"),
-        ("Rent", "(600)", "(1)"),
-        ("Energy", "(660)", "(2)"),
-    )
+        ("", "2017", "2018"), ("Staff costs", "(500)", "(400)"), ("Rent", "(600)", "(1)"), ("Energy", "(660)", "(2)"),
+    )  # fmt: skip
     question = "What was the lowest cost in 2017?"
     lowest = {"op": "min", "argument": {"column": "2017"}, "rows": "T1"}
     found = judge(Draft("(660) million USD", (), lowest), over(question, "costs", rows)).answer
@@ -215,19 +202,14 @@ def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
 @pytest.mark.parametrize(
     ("program", "fault"),
     [
-        ({"op": "bogus"}, "There is no operator 'bogus'"),
-        ({}, "has no 'op'"),
-        ([], "The program is no object"),
-        ("drop table", "not an object"),
-        (7, "The program is no object"),
+        ({"op": "bogus"}, "There is no operator 'bogus'"), ({}, "has no 'op'"), ([], "The program is no object"),
+        ("drop table", "not an object"), (7, "The program is no object"),
         ({"op": "count", "rows": "T9"}, "The tables are called T1 to T2"),
-        ({"op": "count", "rows": "users; --"}, "There is no table"),
-        (cell("T1.r99.c1"), "does not exist or is blank"),
+        ({"op": "count", "rows": "users; --"}, "There is no table"), (cell("T1.r99.c1"), "does not exist or is blank"),
         (cell("T1.r0.c1"), "is a header"),
         ({"op": "sum", "argument": {"column": "Port"}, "rows": "T2"}, "holds no numbers"),
         ({"op": "sum", "argument": {"column": "Boats"}, "rows": "T2"}, "no column 'Boats'"),
-        (op("divide", 1, 0), "zero"),
-        (op("power", 10, 100_000), ""),
+        (op("divide", 1, 0), "zero"), (op("power", 10, 100_000), ""),
         ({"op": "lookup", "rows": "T2", "value": {"column": "Port"}}, "rows match"),
         (op("add", cell("T1.r1.c1"), cell("T2.r1.c0")), ""),
     ],

@@ -72,13 +72,11 @@ def test_none_keeps_a_sheet_whole_and_a_row_beyond_it_is_told(decided: str, tmp_
 @pytest.mark.parametrize(
     ("decisions", "words"),
     [
-        ({"header rws": "1"}, "Did you mean 'header rows'"),
-        ({"header rows": "99"}, "has no row 99"),
-        ({"header rows": "one"}, "are no rows"),
-        ({"unit": "furlongs per moon"}, "is not a unit"),
+        ({"header rws": "1"}, "Did you mean 'header rows'"), ({"header rows": "99"}, "has no row 99"),
+        ({"header rows": "one"}, "are no rows"), ({"unit": "furlongs per moon"}, "is not a unit"),
         ({"label column": "Z"}, "has no column 'Z'"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense_is_refused_before_anything_is_built(
     decisions: dict[str, str], words: str, graph: Path
 ) -> None:

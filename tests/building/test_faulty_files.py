@@ -89,15 +89,10 @@ class Rows:
 
 
 ERRORS = [
-    RecursionError("maximum recursion depth exceeded"),
-    MemoryError(),
-    ZeroDivisionError("division by zero"),
-    AssertionError(),
-    UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
-    OSError(errno.EIO, "Input/output error"),
-    StopIteration("stopped"),
-    RuntimeError("the library gave up"),
-]
+    RecursionError("maximum recursion depth exceeded"), MemoryError(), ZeroDivisionError("division by zero"),
+    AssertionError(), UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
+    OSError(errno.EIO, "Input/output error"), StopIteration("stopped"), RuntimeError("the library gave up"),
+]  # fmt: skip
 STAGES = ("reading", "streaming", "encoding")
 
 

@@ -119,15 +119,10 @@ def test_a_workbook_that_is_not_finished_leaves_no_words_and_no_files(
 @pytest.mark.parametrize(
     ("text", "code", "value"),
     [
-        ("1.50", "", None),
-        ("1.5", "0.00", 1.5),
-        ("50%", "", None),
-        ("2.5%", "0.0%", 0.025),
-        ("2.5%", '0.0"%"', None),
+        ("1.50", "", None), ("1.5", "0.00", 1.5), ("50%", "", None), ("2.5%", "0.0%", 0.025), ("2.5%", '0.0"%"', None),
         ("12345678901234567890", "", None),
-        ("2024-05-01T10:30:00", "yyyy-mm-dd hh:mm", datetime.datetime(2024, 5, 1, 10, 30)),
-        ("Monday", "dddd", None),
+        ("2024-05-01T10:30:00", "yyyy-mm-dd hh:mm", datetime.datetime(2024, 5, 1, 10, 30)), ("Monday", "dddd", None),
     ],
-)
+)  # fmt: skip
 def test_values_that_read_back_as_their_text(text: str, code: str, value: object) -> None:
     assert typed_value(text, code) == value

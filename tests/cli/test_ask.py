@@ -22,13 +22,9 @@ Saturn,"58,232",yes,
 """
 QUESTION = "What is the radius of Saturn?"
 GOOD: dict[str, Any] = {
-    "reasoning": "The row of Saturn.",
-    "citations": ["T1.r3.c1"],
-    "program": None,
-    "found": True,
-    "answer": "58,232 km",
+    "reasoning": "The row of Saturn.", "citations": ["T1.r3.c1"], "program": None, "found": True, "answer": "58,232 km",
     "alternatives": [],
-}
+}  # fmt: skip
 STEPS = {"labels": {"labels": ["Saturn", "radius"]}, "tables": {"tables": [1]}}
 
 
@@ -97,11 +93,8 @@ def test_json_is_one_object_of_the_fields_agreed_on(kg: str) -> None:
         "grounded", "remark",
     ]  # fmt: skip
     assert (found["answer"], found["value"], found["unit"], found["display"]) == (
-        "58,232",
-        "58232",
-        "KiloM",
-        "58,232 km",
-    )
+        "58,232", "58232", "KiloM", "58,232 km",
+    )  # fmt: skip
     assert found["citations"][0]["cell"].endswith("/table/planets/cell/3/1")
 
 
@@ -145,12 +138,10 @@ def test_json_has_the_program_and_where_asked_for_the_sparql(kg: str) -> None:
         (Fail(404, "No such model"), "does not accept the request (404)", "KGTABLE_MODEL"),
         (Fail(500), "failed (500)", "--model none"),
         (Raw("<html>busy</html>", "text/html"), "is not a chat completion: '<html>", "/v1"),
-        (Raw("\x00 garbage"), "is not a chat completion", "/v1"),
-        (Raw(""), "is not a chat completion", "/v1"),
-        (Drop(), "could not be reached", "--model none"),
-        (Hang(20), "did not answer in time", "--model none"),
+        (Raw("\x00 garbage"), "is not a chat completion", "/v1"), (Raw(""), "is not a chat completion", "/v1"),
+        (Drop(), "could not be reached", "--model none"), (Hang(20), "did not answer in time", "--model none"),
     ],
-)
+)  # fmt: skip
 def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says: str, hint: str) -> None:
     with ScriptedServer(answered_by(act)) as server:
         line = error(ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=2))

@@ -207,19 +207,15 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "position", "found"),
     [
-        ("kgtable retr", 1, "plain,retrieve"),
-        ("kgtable retrieve -f js", 3, "plain,json\nplain,jsonl"),
-        ("kgtable export --kg {kg} --table mo", 5, "plain,moons"),
-        ("kgtable sparql --file q", 3, "file,q"),
+        ("kgtable retr", 1, "plain,retrieve"), ("kgtable retrieve -f js", 3, "plain,json\nplain,jsonl"),
+        ("kgtable export --kg {kg} --table mo", 5, "plain,moons"), ("kgtable sparql --file q", 3, "file,q"),
     ],
-)
+)  # fmt: skip
 def test_the_shell_completes_words(words: str, position: int, found: str, place: Path) -> None:
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "_KGTABLE_COMPLETE": "bash_complete",
-        "COMP_WORDS": words.format(kg=place),
-        "COMP_CWORD": str(position),
-    }
+        "PYTHONPATH": os.pathsep.join(sys.path), "_KGTABLE_COMPLETE": "bash_complete",
+        "COMP_WORDS": words.format(kg=place), "COMP_CWORD": str(position),
+    }  # fmt: skip
     command = [sys.executable, "-m", "kgtable"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == found
@@ -231,19 +227,16 @@ HTML = "<table><tr><th>Planet</th><th>Radius (km)</th></tr><tr><td>Saturn</td><t
 @pytest.mark.parametrize(
     ("content", "options"),
     [
-        (PLANETS.encode(), []),
-        (PLANETS.encode("utf-16"), []),
-        (gzip.compress(PLANETS.encode(), mtime=0), []),
+        (PLANETS.encode(), []), (PLANETS.encode("utf-16"), []), (gzip.compress(PLANETS.encode(), mtime=0), []),
         (PLANETS.encode(), ["--format-in", "csv"]),
         (PLANETS.replace(",", "\t").replace('"2\t440"', "2440").replace('"58\t232"', "58232").encode(), []),
-        (HTML.encode(), []),
-        (HTML.encode(), ["--format-in", "text/html"]),
+        (HTML.encode(), []), (HTML.encode(), ["--format-in", "text/html"]),
         (b'[{"Planet": "Saturn", "Radius (km)": 58232}]', []),
         (b'{"Planet": "Mercury"}\n{"Planet": "Saturn", "Radius (km)": 58232}\n', []),
         (b"| Planet | Radius (km) |\n|---|---|\n| Saturn | 58,232 |\n", []),
     ],
     ids=["csv", "utf-16", "gzip", "named-csv", "tsv", "html", "named-html", "json", "jsonl", "markdown"],
-)
+)  # fmt: skip
 def test_a_table_may_come_from_standard_input(content: bytes, options: list[str]) -> None:
     from click.testing import CliRunner
 

@@ -52,12 +52,9 @@ def test_a_damaged_file_is_told_in_one_line_or_made_anew(
     (path,) = kg.rglob(name)
     path.write_bytes(damage(path.read_bytes()))
     for command in (
-        ["info"],
+        ["info"], ["ask", QUESTION], ["sparql", "ASK { ?s ?p ?o }"], ["build", str(whole / "tables"), "-q"],
         ["ask", QUESTION],
-        ["sparql", "ASK { ?s ?p ?o }"],
-        ["build", str(whole / "tables"), "-q"],
-        ["ask", QUESTION],
-    ):
+    ):  # fmt: skip
         found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
         assert isinstance(found.exception, SystemExit | None), (command, found.exception)
         assert found.exit_code in (0, 1, 2)
@@ -113,12 +110,8 @@ def test_a_damaged_block_is_told_before_it_is_counted_without_end(whole: Path, t
     path.write_bytes(data)
     build = ["build", str(whole / "tables"), "--embedding", "none"]
     for command in (
-        ["sparql", COUNT],
-        ["ask", QUESTION],
-        ["export", "-o", str(tmp_path / "x.nq")],
-        ["validate"],
-        build,
-    ):
+        ["sparql", COUNT], ["ask", QUESTION], ["export", "-o", str(tmp_path / "x.nq")], ["validate"], build,
+    ):  # fmt: skip
         found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
         assert found.exit_code == 2
         assert "is damaged" in found.stderr

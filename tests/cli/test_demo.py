@@ -12,12 +12,9 @@ def test_the_demo_shows_every_step_and_keeps_what_it_made(tmp_path: Path) -> Non
     result = CliRunner().invoke(main, ["demo", "--keep", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
     for text in (
-        "1. Six tables",
-        "6 tables from 6 files",
-        "qudt:numericValue 1696900000.0",
-        "data:table/halden-segments",
+        "1. Six tables", "6 tables from 6 files", "qudt:numericValue 1696900000.0", "data:table/halden-segments",
         '- Laboratory,"812,400","760,100",6.9',
-    ):
+    ):  # fmt: skip
         assert text in result.output
     assert set(api.open(tmp_path / "demo" / "graph").tables) == {
         path.stem for path in (tmp_path / "demo" / "samples").iterdir()

@@ -36,15 +36,10 @@ def test_version_and_help() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["nonsense"],
-        ["--nonsense"],
-        ["build", "--nonsense"],
-        ["build", "<script>", "\u202e"],
-        ["serve", "--timeout", "nan"],
-        ["serve", "--timeout", "inf"],
-        ["serve", "--timeout", "-1"],
+        ["nonsense"], ["--nonsense"], ["build", "--nonsense"], ["build", "<script>", "\u202e"],
+        ["serve", "--timeout", "nan"], ["serve", "--timeout", "inf"], ["serve", "--timeout", "-1"],
     ],
-)
+)  # fmt: skip
 def test_mistakes_end_with_two_and_a_line(arguments: list[str]) -> None:
     assert "Error" in run(*arguments, code=2).stderr
 

@@ -19,12 +19,9 @@ MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 SD = "http://www.w3.org/ns/sparql-service-description#"
 
 OBJECT_CLASSES = {
-    "defaultDataset": "Dataset",
-    "availableGraphs": "GraphCollection",
-    "namedGraph": "NamedGraph",
-    "defaultGraph": "Graph",
-    "graph": "Graph",
-}
+    "defaultDataset": "Dataset", "availableGraphs": "GraphCollection", "namedGraph": "NamedGraph",
+    "defaultGraph": "Graph", "graph": "Graph",
+}  # fmt: skip
 RESOURCES = ("endpoint", "feature", "supportedLanguage", "resultFormat", "inputFormat", "defaultDataset", "name")
 LANGUAGES = ("SPARQL10Query", "SPARQL11Query", "SPARQL11Update")
 FEATURES = ("DereferencesURIs", "UnionDefaultGraph", "RequiresDataset", "EmptyGraphs", "BasicFederatedQuery")

@@ -51,25 +51,17 @@ def hitab(folder: Path) -> None:
 
 def fetaqa(folder: Path) -> None:
     item = {
-        "feta_id": 4,
-        "table_array": GRID,
-        "question": "?",
-        "answer": "Rovers lead.",
-        "highlighted_cell_ids": [[1, 0], [1, 1]],
-        "table_page_title": "League",
-        "table_section_title": "Table",
-    }
+        "feta_id": 4, "table_array": GRID, "question": "?", "answer": "Rovers lead.",
+        "highlighted_cell_ids": [[1, 0], [1, 1]], "table_page_title": "League", "table_section_title": "Table",
+    }  # fmt: skip
     write(folder / "data" / "fetaQA-v1_dev.jsonl", lines(item))
 
 
 def ottqa(folder: Path) -> None:
     item = {
-        "question_id": "o1",
-        "question": "?",
-        "table_id": "League_0",
-        "answer-text": "12",
+        "question_id": "o1", "question": "?", "table_id": "League_0", "answer-text": "12",
         "answer-node": [["12", [0, 1], None, "table"], ["12", [0, 0], "/wiki/R", "passage"]],
-    }
+    }  # fmt: skip
     table = {
         "title": "League",
         "header": [["Team", []], ["Points", []]],

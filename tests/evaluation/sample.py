@@ -45,10 +45,6 @@ def build(benchmark: Benchmark, folder: Path) -> kgtable.KnowledgeGraph:
 def answer(text: str, *citations: str, found: bool = True) -> dict[str, Any]:
     """A reply as the answer stage asks for."""
     return {
-        "reasoning": "It is there.",
-        "citations": list(citations),
-        "program": None,
-        "found": found,
-        "answer": text,
+        "reasoning": "It is there.", "citations": list(citations), "program": None, "found": found, "answer": text,
         "alternatives": [],
-    }
+    }  # fmt: skip

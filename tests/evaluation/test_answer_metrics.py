@@ -50,21 +50,13 @@ def test_exact_match(answers: list[str], gold: list[str], same: bool) -> None:
 @pytest.mark.parametrize(
     ("answer", "gold", "scale", "same"),
     [
-        ("$1,496.5", "1496.5", "", True),
-        ("1,496.5 million", "1496.5", "million", True),
-        ("1496500000", "1496.5", "million", True),
-        ("1496500", "1496.5", "million", False),
-        ("12.5%", "0.125", "", True),
-        ("12.5%", "12.5", "percent", True),
-        ("12.5", "0.125", "", False),
-        ("127.4", "127.40", "", True),
-        ("33.3%", "0.33333", "", True),
-        ("30%", "0.33333", "", False),
-        ("(5.2)", "-5.2", "", True),
-        ("5.2", "-5.2", "", False),
-        ("yes", "1", "", False),
+        ("$1,496.5", "1496.5", "", True), ("1,496.5 million", "1496.5", "million", True),
+        ("1496500000", "1496.5", "million", True), ("1496500", "1496.5", "million", False),
+        ("12.5%", "0.125", "", True), ("12.5%", "12.5", "percent", True), ("12.5", "0.125", "", False),
+        ("127.4", "127.40", "", True), ("33.3%", "0.33333", "", True), ("30%", "0.33333", "", False),
+        ("(5.2)", "-5.2", "", True), ("5.2", "-5.2", "", False), ("yes", "1", "", False),
     ],
-)
+)  # fmt: skip
 def test_numbers_match(answer: str, gold: str, scale: str, same: bool) -> None:
     assert numbers_match(answer, gold, scale) is same
 

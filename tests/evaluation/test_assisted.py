@@ -80,11 +80,9 @@ def test_a_system_says_what_the_model_does_in_its_retrieval(
     assert asked.count("labels") == 2 * 5
     used = {system.name: spent(run.with_preparation(system))["stages"] for system in plan.systems}
     assert {name: {stage: part["requests"] for stage, part in stages.items()} for name, stages in used.items()} == {
-        "hybrid/rules": {},
-        "hybrid/labels": {"labels": 5},
-        "hybrid/labels+rerank": {"labels": 5, "rerank": 5},
+        "hybrid/rules": {}, "hybrid/labels": {"labels": 5}, "hybrid/labels+rerank": {"labels": 5, "rerank": 5},
         "bm25": {},
-    }
+    }  # fmt: skip
     first = {s.assist: run.of(s)[0].tables[0] for s in chosen}
     assert first[RULES] == "ports"
     assert first[RERANK] != first[LABELS]

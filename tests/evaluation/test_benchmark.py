@@ -39,14 +39,12 @@ def test_a_folder_without_questions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{not json", "line 2: this is not JSON"),
-        ("[" * 100_000, "line 2: this is not JSON"),
-        ("[1]", "line 2: the line: "),
-        (GOOD | {"id": 7}, "line 2: id: 7 is not of type 'string'"),
+        ("{not json", "line 2: this is not JSON"), ("[" * 100_000, "line 2: this is not JSON"),
+        ("[1]", "line 2: the line: "), (GOOD | {"id": 7}, "line 2: id: 7 is not of type 'string'"),
         (GOOD | {"id": "2", "cells": [["t", -2, 0]]}, r"line 2: cells\[0\]\[1\]: -2 is less than the minimum"),
         (GOOD, "line 2: the id “1” stands in line 1 too"),
     ],
-)
+)  # fmt: skip
 def test_a_faulty_line_is_named(tmp_path: Path, line: object, message: str) -> None:
     with pytest.raises(BenchmarkError, match=rf"questions\.dev\.jsonl, {message}"):
         folder(tmp_path, GOOD, line).questions("dev")

@@ -38,14 +38,10 @@ def test_choices_go_only_where_they_make_sense() -> None:
 @pytest.mark.parametrize(
     "choice",
     [
-        {"methods": ("nonsense",)},
-        {"formats": ("pdf",)},
-        {"presentations": ("<b>",)},
-        {"prompts": ("",)},
-        {"assists": ("all",)},
-        {"methods": ()},
+        {"methods": ("nonsense",)}, {"formats": ("pdf",)}, {"presentations": ("<b>",)}, {"prompts": ("",)},
+        {"assists": ("all",)}, {"methods": ()},
     ],
-)
+)  # fmt: skip
 def test_unknown_names_list_the_known(choice: dict[str, tuple[str, ...]]) -> None:
     methods = choice.pop("methods", ("hybrid",))
     with pytest.raises((UsageError, RetrievalError), match=r"There are: |nothing to evaluate"):

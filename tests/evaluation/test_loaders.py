@@ -130,13 +130,10 @@ def test_a_question_without_linked_cells(linked: dict[str, object], tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "label", "answers", "fact"),
     [
-        ("sqa", '["13", "S01"]', ("13", "S01"), None),
-        ("hybridqa", "Jerry", ("Jerry",), None),
-        ("hybridqa", "[sic", ("[sic",), None),
-        ("tabfact", 0, ("0",), 0),
-        ("tabfact", "1", ("1",), 1),
+        ("sqa", '["13", "S01"]', ("13", "S01"), None), ("hybridqa", "Jerry", ("Jerry",), None),
+        ("hybridqa", "[sic", ("[sic",), None), ("tabfact", 0, ("0",), 0), ("tabfact", "1", ("1",), 1),
     ],
-)
+)  # fmt: skip
 def test_labels_of_each_kind(
     tmp_path: Path, name: str, label: object, answers: tuple[str, ...], fact: int | None
 ) -> None:

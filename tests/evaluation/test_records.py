@@ -77,12 +77,10 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 counts = st.fixed_dictionaries(
     {
-        "requests": st.integers(0, 9),
-        "prompt_tokens": st.none() | st.integers(0, 999),
-        "completion_tokens": st.none() | st.integers(0, 999),
-        "cost_usd": st.none() | st.integers(0, 99),
+        "requests": st.integers(0, 9), "prompt_tokens": st.none() | st.integers(0, 999),
+        "completion_tokens": st.none() | st.integers(0, 999), "cost_usd": st.none() | st.integers(0, 99),
     }
-)
+)  # fmt: skip
 usages = st.builds(
     lambda total, stages: {**total, "stages": stages}, counts, st.dictionaries(st.sampled_from("abc"), counts)
 )

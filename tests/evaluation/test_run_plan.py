@@ -66,12 +66,6 @@ def test_systems_are_the_product_of_the_options_where_they_apply() -> None:
         ("hybrid", "bm25", "zero-shot"), formats=("csv", "html"), prompts=("context-first",), models=("m1", "m2")
     )
     assert [system.name for system in found] == [
-        "hybrid/context-first/m1",
-        "hybrid/context-first/m2",
-        "bm25/csv/context-first/m1",
-        "bm25/csv/context-first/m2",
-        "bm25/html/context-first/m1",
-        "bm25/html/context-first/m2",
-        "zero-shot/m1",
-        "zero-shot/m2",
-    ]
+        "hybrid/context-first/m1", "hybrid/context-first/m2", "bm25/csv/context-first/m1", "bm25/csv/context-first/m2",
+        "bm25/html/context-first/m1", "bm25/html/context-first/m2", "zero-shot/m1", "zero-shot/m2",
+    ]  # fmt: skip

@@ -24,12 +24,9 @@ from tests.llm.scripted_server import Fail, Say, ScriptedServer
 
 QUESTION = re.compile(r"How many ships|How long is|Which ports|prize of physics|Which wind")
 ANSWERS = {
-    "How many ships": answer("44", "T1.r2.c2"),
-    "How long is": answer("1231 km", "T1.r1.c1"),
-    "Which ports": answer("Skarv"),
-    "prize of physics": answer("No"),
-    "Which wind": answer("", found=False),
-}
+    "How many ships": answer("44", "T1.r2.c2"), "How long is": answer("1231 km", "T1.r1.c1"),
+    "Which ports": answer("Skarv"), "prize of physics": answer("No"), "Which wind": answer("", found=False),
+}  # fmt: skip
 VERDICTS = {"How many ships": "exact", "How long is": "none", "Which ports": "partial"}
 
 

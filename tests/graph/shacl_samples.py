@@ -39,14 +39,12 @@ FAULTS = {
     "kgt:headerRow 0": ["kgt:headerRow -1", "kgt:headerRow 0, -2"],
     "kgt:predicate ex:hasName": ['kgt:predicate "hasName"', "kgt:predicate ex:hasName, ex:hasOther"],
     "kgt:column 1 ; ": ["", "kgt:column 1, 2 ; "],
-    "kgt:table <t> ; kgt:row 2": ["kgt:row 2", "kgt:table <u> ; kgt:row 2"],
-    "kgt:Row, kgt:Group": ["kgt:Row"],
-    "kgt:subject <a>": ['kgt:subject "a"'],
-    "a kgt:PrintedCell": ["a kgt:HeaderCell", "a kgt:Unheard"],
+    "kgt:table <t> ; kgt:row 2": ["kgt:row 2", "kgt:table <u> ; kgt:row 2"], "kgt:Row, kgt:Group": ["kgt:Row"],
+    "kgt:subject <a>": ['kgt:subject "a"'], "a kgt:PrintedCell": ["a kgt:HeaderCell", "a kgt:Unheard"],
     "574.0": ["574", "574.0, 575.0", '"574"', '"x"^^xsd:decimal', '"574"^^xsd:float', "574.0 ; kgt:lowerBound 1.0"],
     "kgt:lowerBound 1.0 ;": ["", "kgt:lowerBound 1 ;"],
     "unit:CCY_USD": ["unit:QUUX", "ex:CCY_USD", "unit:CCY_USD, unit:NUM", '"USD"'],
     '"POSITIVE" ; kgt:signed_str "+574"': ['"positive" ; kgt:signed_str "+574"', '"POSITIVE"'],
     'kgt:scale "M"': ['kgt:scale "MM"', 'kgt:scale "M", "B"', 'qudt:description "x" ; qudt:id 3'],
-}
+}  # fmt: skip
 """A text of `SOUND` → what to put in its place to break it."""

@@ -27,23 +27,14 @@ def table(query: str) -> list[str]:
 @pytest.mark.parametrize(
     ("lexical", "datatype", "value"),
     [
-        ("12345678901234567890", "integer", 12345678901234567890),
-        ("-3", "long", -3),
-        ("0.1", "decimal", Decimal("0.1")),
-        ("1e3", "double", Decimal(1000)),
-        ("INF", "float", Decimal("Infinity")),
-        ("1", "boolean", True),
-        ("false", "boolean", False),
-        ("2020", "gYear", "2020"),
-        ("2020-02-29", "date", date(2020, 2, 29)),
-        ("2020-02-29Z", "date", "2020-02-29Z"),
-        ("2020-02-29T06:30:00", "dateTime", datetime(2020, 2, 29, 6, 30)),
-        ("06:30:00", "time", time(6, 30)),
-        ("9" * 5000, "integer", "9" * 5000),
-        ("abc", "decimal", "abc"),
-        ("", "integer", ""),
+        ("12345678901234567890", "integer", 12345678901234567890), ("-3", "long", -3),
+        ("0.1", "decimal", Decimal("0.1")), ("1e3", "double", Decimal(1000)), ("INF", "float", Decimal("Infinity")),
+        ("1", "boolean", True), ("false", "boolean", False), ("2020", "gYear", "2020"),
+        ("2020-02-29", "date", date(2020, 2, 29)), ("2020-02-29Z", "date", "2020-02-29Z"),
+        ("2020-02-29T06:30:00", "dateTime", datetime(2020, 2, 29, 6, 30)), ("06:30:00", "time", time(6, 30)),
+        ("9" * 5000, "integer", "9" * 5000), ("abc", "decimal", "abc"), ("", "integer", ""),
     ],
-)
+)  # fmt: skip
 def test_literals_as_python_values(lexical: str, datatype: str, value: object) -> None:
     found = python_value(ox.Literal(lexical, datatype=ox.NamedNode(f"http://www.w3.org/2001/XMLSchema#{datatype}")))
     assert found == value

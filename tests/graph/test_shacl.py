@@ -52,13 +52,9 @@ def shapes() -> rdflib.Graph:
 
 def quantity(*more: tuple[str, NamedNode | Literal], subject: str = "http://e/q") -> NodeExample:
     values = (
-        (TYPE, NamedNode(f"{QUDT}QuantityValue")),
-        (f"{QUDT}hasUnit", EURO),
-        (f"{KGT}note", Literal("POSITIVE")),
-        (f"{KGT}signed_str", Literal("+1")),
-        (f"{KGT}text", Literal("1")),
-        *more,
-    )
+        (TYPE, NamedNode(f"{QUDT}QuantityValue")), (f"{QUDT}hasUnit", EURO), (f"{KGT}note", Literal("POSITIVE")),
+        (f"{KGT}signed_str", Literal("+1")), (f"{KGT}text", Literal("1")), *more,
+    )  # fmt: skip
     return NodeExample(NamedNode(subject), values, IS_UNIT)
 
 
@@ -68,11 +64,9 @@ def number(text: str, datatype: str = "decimal") -> tuple[str, Literal]:
 
 def test_findings_are_told_by_form(shapes: rdflib.Graph) -> None:
     forms = {
-        "sound": quantity(number("1.0")),
-        "two values": quantity(number("1.0"), number("2.0")),
-        "no decimal": quantity(number("1", "integer")),
-        "blank": NodeExample(BlankNode(), quantity().values, IS_UNIT),
-    }
+        "sound": quantity(number("1.0")), "two values": quantity(number("1.0"), number("2.0")),
+        "no decimal": quantity(number("1", "integer")), "blank": NodeExample(BlankNode(), quantity().values, IS_UNIT),
+    }  # fmt: skip
     found = judge(forms, shapes)
     assert set(found) == {"two values", "no decimal", "blank"}
     assert all(isinstance(finding, Finding) and finding.message for each in found.values() for finding in each)

@@ -81,19 +81,10 @@ def test_a_copy_that_another_writer_has_overtaken_is_told(base: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "../../etc",
-        "/etc",
-        "store/../../x",
-        "",
-        "store-",
-        "\xff",
-        "store-1/..",
-        "other-1",
-        "store-01",
-        "store-1\n\n",
+        "../../etc", "/etc", "store/../../x", "", "store-", "\xff", "store-1/..", "other-1", "store-01", "store-1\n\n",
         "7",
     ],
-)
+)  # fmt: skip
 def test_a_pointer_never_leads_elsewhere(name: str, base: Path) -> None:
     pointer_of(base).write_text(name, encoding="latin-1")
     for find in (newest, leased):

@@ -72,14 +72,11 @@ def test_queries_that_cannot_be_asked(
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [
-        ("?cell qudt:numericValue 12", True),
-        ("?cell <http://qudt.org/schema/qudt/numericValue> +12.", True),
-        ("?cell qudt:numericValue 12.0", True),
-        ("?cell qudt:numericValue 12.5", False),
-        ("?cell qudt:numericValue 12e0", False),
-        ("?cell qudt:numericValue '12'", False),
+        ("?cell qudt:numericValue 12", True), ("?cell <http://qudt.org/schema/qudt/numericValue> +12.", True),
+        ("?cell qudt:numericValue 12.0", True), ("?cell qudt:numericValue 12.5", False),
+        ("?cell qudt:numericValue 12e0", False), ("?cell qudt:numericValue '12'", False),
     ],
-)
+)  # fmt: skip
 def test_whole_numbers_match_the_decimals_of_a_graph(tmp_path: Path, pattern: str, found: bool) -> None:
     quad = '<http://e/c> <http://qudt.org/schema/qudt/numericValue> "12"^^<http://www.w3.org/2001/XMLSchema#decimal> .'
     (tmp_path / "text").write_text(quad, encoding="utf-8")

@@ -99,16 +99,12 @@ def test_the_store_can_calculate_with_every_number_and_the_text_keeps_its_digits
 @pytest.mark.parametrize(
     ("text", "is_double"),
     [
-        ("100000000000000000000.0", False),
-        ("170000000000000000000.0", False),
-        ("-170141183460469231731.0", False),
-        ("170141183460469231732.0", True),
-        ("-10000000000000000000000000.0", True),
-        ("123456789012345678901234567890.0", True),
-        ("0.123456789012345678", False),
+        ("100000000000000000000.0", False), ("170000000000000000000.0", False), ("-170141183460469231731.0", False),
+        ("170141183460469231732.0", True), ("-10000000000000000000000000.0", True),
+        ("123456789012345678901234567890.0", True), ("0.123456789012345678", False),
         ("-0.1234567890123456789012345", True),
     ],
-)
+)  # fmt: skip
 def test_numbers_beyond_128_bits_are_doubles_and_read_back_exactly(text: str, is_double: bool) -> None:
     term = decimal_term(text)
     assert term.endswith(f"^^<{XSD}{'double' if is_double else 'decimal'}>")

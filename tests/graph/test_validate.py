@@ -170,12 +170,10 @@ def test_a_source_is_not_changed(tmp_path: Path) -> None:
     [
         ("g.ttl", b"@prefix x: <http://e/> . x:a x:b", "g.ttl, line 1"),
         ("g.ttl", b'<http://e/a> <http://e/b> "\xff\xfe" .', "g.ttl, line 1"),
-        ("g.nt", b"\n\n<script>", "g.nt, line 3"),
-        ("g.csv", b"a,b", "no RDF format"),
-        ("g", b"", "no RDF format"),
+        ("g.nt", b"\n\n<script>", "g.nt, line 3"), ("g.csv", b"a,b", "no RDF format"), ("g", b"", "no RDF format"),
         ("none.ttl", None, "cannot be read"),
     ],
-)
+)  # fmt: skip
 def test_sources_that_cannot_be_read(tmp_path: Path, name: str, data: bytes | None, message: str) -> None:
     if data is not None:
         (tmp_path / name).write_bytes(data)

@@ -20,20 +20,14 @@ from kgtable.tables.model import Area, Context, Grid
 from tests.graph.support import NAMES, grid, text_of, triples_of
 
 OXIGRAPH = {
-    Format.TURTLE: ox.RdfFormat.TURTLE,
-    Format.TRIG: ox.RdfFormat.TRIG,
-    Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
-    Format.NQUADS: ox.RdfFormat.N_QUADS,
-    Format.JSONLD: ox.RdfFormat.JSON_LD,
-}
+    Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG, Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
+    Format.NQUADS: ox.RdfFormat.N_QUADS, Format.JSONLD: ox.RdfFormat.JSON_LD,
+}  # fmt: skip
 WITHOUT_GRAPHS = (Format.TURTLE, Format.NTRIPLES)
 RDFLIB = {
-    Format.TURTLE: "turtle",
-    Format.TRIG: "trig",
-    Format.NTRIPLES: "nt",
-    Format.NQUADS: "nquads",
+    Format.TURTLE: "turtle", Format.TRIG: "trig", Format.NTRIPLES: "nt", Format.NQUADS: "nquads",
     Format.JSONLD: "json-ld",
-}
+}  # fmt: skip
 
 
 def quads(text: str, format: Format) -> set[str]:
@@ -80,13 +74,10 @@ def test_any_text_is_the_same_in_every_format(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "format"),
     [
-        ("ttl", Format.TURTLE),
-        ("application/n-quads", Format.NQUADS),
-        ("JSON-LD", Format.JSONLD),
-        (".nt", Format.NTRIPLES),
-        ("text/turtle; charset=utf-8", Format.TURTLE),
+        ("ttl", Format.TURTLE), ("application/n-quads", Format.NQUADS), ("JSON-LD", Format.JSONLD),
+        (".nt", Format.NTRIPLES), ("text/turtle; charset=utf-8", Format.TURTLE),
     ],
-)
+)  # fmt: skip
 def test_formats_by_name_suffix_and_media_type(name: str, format: Format) -> None:
     assert Format.of(name) is format
 

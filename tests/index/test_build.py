@@ -47,13 +47,9 @@ def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: p
         (tables / f"teams-{number}.csv").write_text(f"Nation,Code,Players\n{rows}", encoding="utf-8")
     at_once = build(tables, tmp_path / "at once")
     for name, size in {
-        "substring.PIECE": 20,
-        "corpus.CELLS_COUNTED": 3,
-        "inferred.joins.VALUES_AT_ONCE": 5,
-        "inferred.joins.PAIRS_COMPARED": 2,
-        "vectors.ADDED_AT_ONCE": 2,
-        "vectors.BATCH": 3,
-    }.items():
+        "substring.PIECE": 20, "corpus.CELLS_COUNTED": 3, "inferred.joins.VALUES_AT_ONCE": 5,
+        "inferred.joins.PAIRS_COMPARED": 2, "vectors.ADDED_AT_ONCE": 2, "vectors.BATCH": 3,
+    }.items():  # fmt: skip
         monkeypatch.setattr(f"kgtable.index.{name}", size)
     stepwise = build(tables, tmp_path / "stepwise")
     assert files_of(stepwise.index_path) == files_of(at_once.index_path)

@@ -31,12 +31,9 @@ from tests.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedS
 
 KEY = "sk-test-0123456789"
 SCHEMA = {
-    "title": "sum",
-    "type": "object",
-    "properties": {"total": {"type": "number"}},
-    "required": ["total"],
+    "title": "sum", "type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"],
     "additionalProperties": False,
-}
+}  # fmt: skip
 PLAIN = Request(({"role": "user", "content": "Say hello."},))
 FORMED = Request(({"role": "user", "content": "Add 1 and 2."},), schema=SCHEMA)
 QUICK = RetryPolicy(retries=2, pause=0.01)
@@ -94,8 +91,7 @@ def test_a_passing_failure_is_tried_again(passing: Act) -> None:
     ("act", "kind", "says", "requests"),
     [
         (Fail(401, f"Incorrect API key provided: {KEY}"), LLMAuthError, "refused the key", 1),
-        (Fail(403), LLMAuthError, "refused the key", 1),
-        (Fail(429), LLMRateLimitError, "3 attempts", 3),
+        (Fail(403), LLMAuthError, "refused the key", 1), (Fail(429), LLMRateLimitError, "3 attempts", 3),
         (Fail(429, code="insufficient_quota"), LLMRateLimitError, "quota", 1),
         (Fail(429, headers={"Retry-After": "3600"}), LLMRateLimitError, "3600 seconds", 1),
         (Fail(500), LLMUnreachableError, "failed", 3),
@@ -108,17 +104,15 @@ def test_a_passing_failure_is_tried_again(passing: Act) -> None:
         (Raw('{"choices": []}'), LLMReplyError, "not a chat completion", 3),
         (Say("", refusal="I cannot help with that."), LLMReplyError, "refused to answer: I cannot", 1),
         (Say("", refusal=f"I do not take {KEY}."), LLMReplyError, "do not take", 1),
-        (f"You sent {KEY}.", LLMReplyError, "You sent", 2),
-        ({"total": KEY}, LLMReplyError, "not of type number", 2),
+        (f"You sent {KEY}.", LLMReplyError, "You sent", 2), ({"total": KEY}, LLMReplyError, "not of type number", 2),
         (Say("x", finish="content_filter"), LLMReplyError, "content filter", 1),
         ("I do not feel like JSON.", LLMReplyError, "no JSON object", 2),
         ('{"total": 3', LLMReplyError, "cannot be read", 2),
         (Say('{"note": "the sum of the', finish="length"), LLMReplyError, "cut off at the token limit", 2),
         ('{"note": "the sum of the', LLMReplyError, "cannot be read", 2),
-        ({"total": "three"}, LLMReplyError, "not of type number", 2),
-        ("", LLMReplyError, "it is empty", 2),
+        ({"total": "three"}, LLMReplyError, "not of type number", 2), ("", LLMReplyError, "it is empty", 2),
     ],
-)
+)  # fmt: skip
 def test_each_lasting_failure_has_its_error(act: Act, kind: type[LLMError], says: str, requests: int) -> None:
     with ScriptedServer([act]) as server, pytest.raises(kind, match=says) as caught:
         ask(model_at(server), FORMED, None)
@@ -297,14 +291,10 @@ def send(endpoint: ModelEndpoint, body: Mapping[str, Any], tap: Tap) -> ModelRep
 @pytest.mark.parametrize(
     ("act", "status"),
     [
-        (Fail(418, "teapot"), 418),
-        (Fail(503), 503),
-        (Drop(), None),
-        (Raw("<html>"), 502),
-        (Raw('{"a":' * 100_000), 502),
-        (Raw("[]"), 502),
+        (Fail(418, "teapot"), 418), (Fail(503), 503), (Drop(), None), (Raw("<html>"), 502),
+        (Raw('{"a":' * 100_000), 502), (Raw("[]"), 502),
     ],
-)
+)  # fmt: skip
 def test_what_goes_wrong_is_a_fault_after_one_attempt(act: Act, status: int | None) -> None:
     with ScriptedServer([act]) as server:
         outcome = send(ModelEndpoint(server.base_url), BODY, Tap(None))

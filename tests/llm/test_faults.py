@@ -40,14 +40,11 @@ def test_weaker_forms_spell_it_out_and_do_not_touch_the_request(form: str) -> No
     [
         ("use 'max_completion_tokens' instead", 400, ChatDialect(limit_name="max_completion_tokens")),
         ("Unsupported value: 'temperature'", 400, ChatDialect(without=frozenset({"temperature"}))),
-        ("anything", 422, ChatDialect("object")),
-        ("no such model", 404, None),
-        ("no such model: temperature", 404, ChatDialect(without=frozenset({"temperature"}))),
-        ("anything", 500, None),
-        ("anything", 401, None),
-        ("anything", None, None),
+        ("anything", 422, ChatDialect("object")), ("no such model", 404, None),
+        ("no such model: temperature", 404, ChatDialect(without=frozenset({"temperature"}))), ("anything", 500, None),
+        ("anything", 401, None), ("anything", None, None),
     ],
-)
+)  # fmt: skip
 def test_what_is_learnt_from_a_refusal(message: str, status: int | None, after: ChatDialect | None) -> None:
     assert ChatDialect().after(RequestFault(message, status), ChatDialect().body("m", FORMED)) == after
 
@@ -71,16 +68,12 @@ def test_whatever_is_refused_there_is_an_end(messages: list[str]) -> None:
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({"Retry-After": "7"}, 7.0),
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"Retry-After": "7"}, 7.0), ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"Retry-After": "Thu, 01 Jan 1970 00:02:00 GMT"}, 20.0),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
-        ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "-3"}, None),
-        ({"Retry-After": "nan"}, None),
-        ({}, None),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0), ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-3"}, None), ({"Retry-After": "nan"}, None), ({}, None),
     ],
-)
+)  # fmt: skip
 def test_the_time_to_wait_is_read(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=100.0) == seconds
 

@@ -175,15 +175,11 @@ def test_extra_headers_that_the_other_side_repeats_are_masked(tmp_path: Path, mo
 @pytest.mark.parametrize(
     "kept",
     [
-        [],
-        "text",
-        {"text": 5, "data": None, "model": "m"},
-        {"text": "x", "data": [1], "model": "m"},
-        {"text": "x", "data": {"total": "many"}, "model": "m"},
-        {"text": "x", "data": None, "model": "m"},
+        [], "text", {"text": 5, "data": None, "model": "m"}, {"text": "x", "data": [1], "model": "m"},
+        {"text": "x", "data": {"total": "many"}, "model": "m"}, {"text": "x", "data": None, "model": "m"},
         {"text": "x", "data": {"total": 1}, "model": None},
     ],
-)
+)  # fmt: skip
 def test_a_kept_reply_of_another_shape_is_asked_for_again(kept: object, tmp_path: Path) -> None:
     cache = CompletionCache(tmp_path / "replies.sqlite")
     with ScriptedServer([{"total": 3}]) as server:

@@ -21,11 +21,9 @@ from kgtable.llm import LLM, Message, Request, connect
 ROOT = Path(__file__).parents[2]
 KEY = "local-secret"
 SCHEMA = {
-    "type": "object",
-    "properties": {"city": {"type": "string", "maxLength": 40}, "certain": {"type": "boolean"}},
-    "required": ["city", "certain"],
-    "additionalProperties": False,
-}
+    "type": "object", "properties": {"city": {"type": "string", "maxLength": 40}, "certain": {"type": "boolean"}},
+    "required": ["city", "certain"], "additionalProperties": False,
+}  # fmt: skip
 
 pytestmark = [
     pytest.mark.model,

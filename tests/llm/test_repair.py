@@ -42,17 +42,13 @@ def test_no_broken_off_reply_is_taken_for_another_value(found: dict[str, str], d
     [
         ('{"a": [1, 2,], "b": {"c": 1,},}', {"a": [1, 2], "b": {"c": 1}}),
         ('{"a": True, "b": None, "c": "True, None,"}', {"a": True, "b": None, "c": "True, None,"}),
-        ('{"a": "two\nlines"}', {"a": "two\nlines"}),
-        ('<think>maybe {"a": 1}</think>{"a": 2}', {"a": 2}),
-        ('```\n{"a": 1}', {"a": 1}),
-        ('{"a": "he said "no" loudly"}', {"a": 'he said "no" loudly'}),
-        ('{"a": "two\nlines",}', {"a": "two\nlines"}),
-        ('{"a": "😀",}', {"a": "😀"}),
-        ("{'a': 'x', 'b': True}", {"a": "x", "b": True}),
-        ('{"a": "\\ud83d\\ude00 \\u00fc",}', {"a": "😀 ü"}),
+        ('{"a": "two\nlines"}', {"a": "two\nlines"}), ('<think>maybe {"a": 1}</think>{"a": 2}', {"a": 2}),
+        ('```\n{"a": 1}', {"a": 1}), ('{"a": "he said "no" loudly"}', {"a": 'he said "no" loudly'}),
+        ('{"a": "two\nlines",}', {"a": "two\nlines"}), ('{"a": "😀",}', {"a": "😀"}),
+        ("{'a': 'x', 'b': True}", {"a": "x", "b": True}), ('{"a": "\\ud83d\\ude00 \\u00fc",}', {"a": "😀 ü"}),
         ('{"a": "brace } and \\" quote"} trailing }', {"a": 'brace } and " quote'}),
     ],
-)
+)  # fmt: skip
 def test_small_faults_are_mended(text: str, found: dict[str, object]) -> None:
     assert read_object(text, ANY) == found
 
@@ -60,17 +56,12 @@ def test_small_faults_are_mended(text: str, found: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nothing here", "holds no JSON object"),
-        ("[1, 2]", "holds no JSON object"),
-        ('{"a": "never closed', "cannot be read"),
-        ('{"a": 12', "cannot be read"),
-        ('{"a": tru', "cannot be read"),
-        ('{"a": "x", "b": ["y"', "cannot be read"),
-        ('{"a" 1}', "cannot be read"),
-        ('{"a": "5" million}', "cannot be read"),
-        ('{"a": 1, /* not sure about 7 */ "b": 2}', "cannot be read"),
+        ("nothing here", "holds no JSON object"), ("[1, 2]", "holds no JSON object"),
+        ('{"a": "never closed', "cannot be read"), ('{"a": 12', "cannot be read"), ('{"a": tru', "cannot be read"),
+        ('{"a": "x", "b": ["y"', "cannot be read"), ('{"a" 1}', "cannot be read"),
+        ('{"a": "5" million}', "cannot be read"), ('{"a": 1, /* not sure about 7 */ "b": 2}', "cannot be read"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_mended_is_told(text: str, says: str) -> None:
     with pytest.raises(ReplyFault, match=says):
         read_object(text, ANY)
@@ -116,26 +107,21 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["name"],
     "properties": {
-        "name": {"type": "string"},
-        "kind": {"enum": ["a", "b"]},
-        "value": {"type": ["number", "null"]},
+        "name": {"type": "string"}, "kind": {"enum": ["a", "b"]}, "value": {"type": ["number", "null"]},
         "cells": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
         ({"name": "x", "kind": "a", "value": 1.5, "cells": ["a", 1], "more": object()}, None),
-        ({"name": "x", "value": None}, None),
-        ({}, "$.name is missing"),
-        ({"name": 1}, "$.name is not of type string"),
+        ({"name": "x", "value": None}, None), ({}, "$.name is missing"), ({"name": 1}, "$.name is not of type string"),
         ({"name": "x", "value": True}, "$.value is not of type number or null"),
         ({"name": "x", "kind": "c"}, "$.kind is none of ['a', 'b']"),
-        ({"name": "x", "cells": ["a", 1.5]}, "$.cells[1] is not of type string"),
-        ([], "$ is not of type object"),
+        ({"name": "x", "cells": ["a", 1.5]}, "$.cells[1] is not of type string"), ([], "$ is not of type object"),
     ],
-)
+)  # fmt: skip
 def test_the_first_fault_is_named(value: Any, fault: str | None) -> None:
     assert mismatch(value, SCHEMA) == fault

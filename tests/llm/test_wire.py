@@ -46,11 +46,9 @@ def chunk(content: Any = None, finish: str | None = None, **more: Any) -> str:
     [
         ({"content": 'a"\u2028<b>'}, 'a"\u2028<b>'),
         ({"content": [{"type": "text", "text": "a"}, {"text": "b"}, {}]}, "ab"),
-        ({"content": None, "refusal": "no"}, ""),
-        ({}, ""),
-        ({"content": 5}, "5"),
+        ({"content": None, "refusal": "no"}, ""), ({}, ""), ({"content": 5}, "5"),
     ],
-)
+)  # fmt: skip
 def test_the_text_of_a_reply(message: Any, text: str) -> None:
     found = read_reply(completion(message))
     assert isinstance(found, ModelReply)
@@ -112,12 +110,9 @@ URL = "http://e/v1"
     [
         replace(ASKED, messages=({"role": "system", "content": "Add 1 and 2."},)),
         replace(ASKED, messages=(*ASKED.messages, *ASKED.messages)),
-        replace(ASKED, messages=({"role": "user", "content": "Add 1 and 2. "},)),
-        replace(ASKED, schema=None),
-        replace(ASKED, temperature=None),
-        replace(ASKED, temperature=0.5),
-        replace(ASKED, max_tokens=1),
+        replace(ASKED, messages=({"role": "user", "content": "Add 1 and 2. "},)), replace(ASKED, schema=None),
+        replace(ASKED, temperature=None), replace(ASKED, temperature=0.5), replace(ASKED, max_tokens=1),
     ],
-)
+)  # fmt: skip
 def test_another_question_has_another(other: Request) -> None:
     assert other.fingerprint("m", URL) != ASKED.fingerprint("m", URL)

@@ -30,12 +30,9 @@ def alike(*pairs: tuple[str, str, float]) -> object:
 def test_without_vectors_plural_order_and_small_words_make_no_difference() -> None:
     found = propose(summaries("Revenue", "Revenues", "Total revenue", "Costs", "Birth date", "Date of birth"))
     assert found == {
-        "Birth date": ("Date of birth",),
-        "Date of birth": ("Birth date",),
-        "Revenue": ("Revenues", "Total revenue"),
-        "Revenues": ("Revenue", "Total revenue"),
-        "Total revenue": ("Revenue", "Revenues"),
-    }
+        "Birth date": ("Date of birth",), "Date of birth": ("Birth date",), "Revenue": ("Revenues", "Total revenue"),
+        "Revenues": ("Revenue", "Total revenue"), "Total revenue": ("Revenue", "Revenues"),
+    }  # fmt: skip
 
 
 def test_vectors_add_names_of_other_words() -> None:

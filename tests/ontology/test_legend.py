@@ -15,14 +15,11 @@ from kgtable.ontology.legend import signs_of_legend
     [
         ("- = zero; .. = not available", set("-–—−"), {".."}),
         ("Note: - means zero, .. means not available", set("-–—−"), {".."}),
-        ("– = nichts vorhanden; . = Zahlenwert unbekannt", set("-–—−"), {"."}),
-        ("9 = no answer", set(), {"9"}),
-        ("- no cases were left out", set(), set()),
-        ("p = preliminary", set(), set()),
-        ("Source: none", set(), set()),
+        ("– = nichts vorhanden; . = Zahlenwert unbekannt", set("-–—−"), {"."}), ("9 = no answer", set(), {"9"}),
+        ("- no cases were left out", set(), set()), ("p = preliminary", set(), set()), ("Source: none", set(), set()),
         ("", set(), set()),
     ],
-)
+)  # fmt: skip
 def test_what_a_legend_says_of_signs(note: str, zeros: set[str], missing: set[str]) -> None:
     assert signs_of_legend([note]) == (zeros, missing)
 

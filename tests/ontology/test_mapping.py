@@ -24,22 +24,9 @@ from kgtable.ontology.mapping_rows import (
 )
 
 HOSTILE = [
-    "=1+1",
-    "+a",
-    "-a",
-    "@a",
-    "'a",
-    "'=a",
-    "''=a",
-    "a_x000a_b",
-    "a\x01\x1bb\x7f",
-    'a "b", c;d',
-    "Größe €",
-    "\U0001f680",
-    "2013",
-    "1e5",
-    "TRUE",
-]
+    "=1+1", "+a", "-a", "@a", "'a", "'=a", "''=a", "a_x000a_b", "a\x01\x1bb\x7f", 'a "b", c;d', "Größe €", "\U0001f680",
+    "2013", "1e5", "TRUE",
+]  # fmt: skip
 
 
 def line(name: str, predicate: str = "hasX") -> list[str]:
@@ -126,15 +113,10 @@ PLACE = "ontology.csv, line 3, column 'unit'"
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("CCY_EUR", "CCY_EUR"),
-        ("unit:CCY_EUR", "CCY_EUR"),
-        ("http://qudt.org/vocab/unit/KiloGM", "KiloGM"),
-        ("EUR", "CCY_EUR"),
-        ("kg", "KiloGM"),
-        ("%", "PERCENT"),
-        ("none", "UNITLESS"),
+        ("CCY_EUR", "CCY_EUR"), ("unit:CCY_EUR", "CCY_EUR"), ("http://qudt.org/vocab/unit/KiloGM", "KiloGM"),
+        ("EUR", "CCY_EUR"), ("kg", "KiloGM"), ("%", "PERCENT"), ("none", "UNITLESS"),
     ],
-)
+)  # fmt: skip
 def test_units_by_what_people_write(text: str, name: str) -> None:
     assert parse_unit(text, PLACE) == name
 
@@ -207,12 +189,10 @@ def test_one_mapping_over_another() -> None:
     ("lines", "message"),
     [
         (["a,,quux,,,"], "m.csv, line 2, column 'unit'"),
-        (["a,hasA,,,,", "b,not good,,,,"], "m.csv, line 3, column 'predicate'"),
-        (["a,,,huge,,"], "column 'scale'"),
-        (["a,,,,blob,"], "column 'datatype'"),
-        (["a,hasA,,,,", "a,hasB,,,,"], "line 3.*stands in line 2 already"),
+        (["a,hasA,,,,", "b,not good,,,,"], "m.csv, line 3, column 'predicate'"), (["a,,,huge,,"], "column 'scale'"),
+        (["a,,,,blob,"], "column 'datatype'"), (["a,hasA,,,,", "a,hasB,,,,"], "line 3.*stands in line 2 already"),
     ],
-)
+)  # fmt: skip
 def test_faults_name_file_line_and_column(tmp_path: Path, lines: list[str], message: str) -> None:
     with pytest.raises(MappingError, match=message):
         UserMapping.load(write(tmp_path, *lines))

@@ -24,29 +24,20 @@ def said(table: Table, column: int) -> str:
 @pytest.mark.parametrize(
     ("header", "cells", "expected"),
     [
-        ("Part no", "1001 1007 1002 1040", "Identifier"),
-        ("Postcode", "01234 99999 04000 10115", "Identifier"),
-        ("Version", "1.1 1.2 1.10 1.20", "Identifier"),
-        ("Rank", "1 2 3 4", "Ordinal"),
-        ("Paid", "Y N Y N", "Flag"),
-        ("Bezahlt", "ja nein nein ja", "Flag"),
-        ("Founded", "1901 1950 1988 2001", "Time"),
-        ("Visitors", "120 340 95 410", "Measure Count"),
-        ("Anzahl", "120 340 95 410", "Measure Count"),
-        ("Units", "95 50 36 95", "Measure Count"),
-        ("Unit", "95 50 36 95", "Identifier"),
-        ("Revenue (EUR)", "120 340 95 410", "Measure Amount"),
-        ("Balance (EUR)", "120 340 95 410", "Measure Level"),
+        ("Part no", "1001 1007 1002 1040", "Identifier"), ("Postcode", "01234 99999 04000 10115", "Identifier"),
+        ("Version", "1.1 1.2 1.10 1.20", "Identifier"), ("Rank", "1 2 3 4", "Ordinal"), ("Paid", "Y N Y N", "Flag"),
+        ("Bezahlt", "ja nein nein ja", "Flag"), ("Founded", "1901 1950 1988 2001", "Time"),
+        ("Visitors", "120 340 95 410", "Measure Count"), ("Anzahl", "120 340 95 410", "Measure Count"),
+        ("Units", "95 50 36 95", "Measure Count"), ("Unit", "95 50 36 95", "Identifier"),
+        ("Revenue (EUR)", "120 340 95 410", "Measure Amount"), ("Balance (EUR)", "120 340 95 410", "Measure Level"),
         ("Kontostand (EUR)", "120 340 95 410", "Measure Level"),
         ("Price index (2015=100)", "105.2 106.0 109.5 110.1", "Measure Rate"),
-        ("Unemployment", "5.2% 6.0% 9.5% 1.1%", "Measure Rate"),
-        ("Downtime (min)", "5 90 7 30", "Measure Duration"),
-        ("Unique visitors", "120 340 95 410", "Measure Rate"),
-        ("Leaves", "12:15+AM 9:05+PM 10:30+AM 12:40+PM", "Time"),
+        ("Unemployment", "5.2% 6.0% 9.5% 1.1%", "Measure Rate"), ("Downtime (min)", "5 90 7 30", "Measure Duration"),
+        ("Unique visitors", "120 340 95 410", "Measure Rate"), ("Leaves", "12:15+AM 9:05+PM 10:30+AM 12:40+PM", "Time"),
         ("Start date", "45292 45323 45383 45400", "Time"),
         ("Lap time", "1:02.5 1:01.9 0:59.0 1:03.1", "Measure Duration"),
     ],
-)
+)  # fmt: skip
 def test_a_column_is_known_by_its_values_and_words(header: str, cells: str, expected: str) -> None:
     lines = [
         f"Thing|{header}",

@@ -14,14 +14,10 @@ from kgtable.tables.model import Column
 @pytest.mark.parametrize(
     ("header", "name"),
     [
-        ("pension", "hasPension"),
-        ("1 - 2 years", "has1to2Years"),
-        ("2013", "in2013"),
-        ("12/9/2013", "in1292013"),
-        ("Δ", "hasDelta"),
-        ("Δ in %", "hasDeltaInPercent"),
+        ("pension", "hasPension"), ("1 - 2 years", "has1to2Years"), ("2013", "in2013"), ("12/9/2013", "in1292013"),
+        ("Δ", "hasDelta"), ("Δ in %", "hasDeltaInPercent"),
     ],
-)
+)  # fmt: skip
 def test_names_of_the_thesis_table_2(header: str, name: str) -> None:
     assert predicate_name([header], 1) == name
 
@@ -29,36 +25,16 @@ def test_names_of_the_thesis_table_2(header: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("header", "name"),
     [
-        ("EBITDA margin", "hasEBITDAMargin"),
-        ("student_id", "hasStudentId"),
-        ("Driver's name", "hasDriversName"),
-        ("Change %", "hasChangeInPercent"),
-        ("%", "hasInPercent"),
-        ("Balance (1/1/19)", "hasBalance1119"),
-        ("R&D", "hasRAndD"),
-        ("#", "hasNumber"),
-        ("€ billions", "hasEuroBillions"),
-        ("Ø", "hasAverage"),
-        ("≥ 5 years", "hasAtLeast5Years"),
-        ("3.5", "has3Point5"),
-        ("1/2", "has1Over2"),
-        ("−10 °C", "hasMinus10DegreeC"),
-        ("Area (km²)", "hasArea"),
-        ("Name[a]", "hasName"),
-        ("2016–17", "in2016to17"),
-        ("Δευτέρα", "hasΔευτέρα"),
-        ("収益", "has収益"),
-        ("عمر", "hasعمر"),
-        ("\u202eabc\u202c", "hasAbc"),
-        ("🚀", "hasRocket"),
-        ('a "quoted" <b> {c}|^`\\', "hasAQuotedLessThanBGreaterThanC"),
-        ("a\x00b\nc\td", "hasABCD"),
-        ("", "hasValue3"),
-        (" \t\n", "hasValue3"),
-        ("—", "hasValue3"),
-        ("\ud800", "hasValue3"),
+        ("EBITDA margin", "hasEBITDAMargin"), ("student_id", "hasStudentId"), ("Driver's name", "hasDriversName"),
+        ("Change %", "hasChangeInPercent"), ("%", "hasInPercent"), ("Balance (1/1/19)", "hasBalance1119"),
+        ("R&D", "hasRAndD"), ("#", "hasNumber"), ("€ billions", "hasEuroBillions"), ("Ø", "hasAverage"),
+        ("≥ 5 years", "hasAtLeast5Years"), ("3.5", "has3Point5"), ("1/2", "has1Over2"), ("−10 °C", "hasMinus10DegreeC"),
+        ("Area (km²)", "hasArea"), ("Name[a]", "hasName"), ("2016–17", "in2016to17"), ("Δευτέρα", "hasΔευτέρα"),
+        ("収益", "has収益"), ("عمر", "hasعمر"), ("\u202eabc\u202c", "hasAbc"), ("🚀", "hasRocket"),
+        ('a "quoted" <b> {c}|^`\\', "hasAQuotedLessThanBGreaterThanC"), ("a\x00b\nc\td", "hasABCD"), ("", "hasValue3"),
+        (" \t\n", "hasValue3"), ("—", "hasValue3"), ("\ud800", "hasValue3"),
     ],
-)
+)  # fmt: skip
 def test_other_headers(header: str, name: str) -> None:
     assert predicate_name([header], 2) == name
 
@@ -123,41 +99,21 @@ def test_any_label_gives_a_slug_turtle_can_write(label: str) -> None:
     "same",
     [
         (
-            "Net Income",
-            "net income",
-            "- Net  Income",
-            "•\tNet\nIncome",
-            " NET INCOME ",
-            "-Net income",
+            "Net Income", "net income", "- Net  Income", "•\tNet\nIncome", " NET INCOME ", "-Net income",
             "– – Net income",
         ),
         ("Café", "Cafe\u0301"),
         ("", "  "),
     ],
-)
+)  # fmt: skip
 def test_equal_labels_share_a_slug(same: tuple[str, ...]) -> None:
     assert len({slug(text) for text in same}) == 1
 
 
 def test_different_labels_never_share_a_slug() -> None:
     labels = [
-        "a b",
-        "a_b",
-        "a-b",
-        "a.b",
-        "a%20b",
-        "ab",
-        "-5",
-        "5",
-        "_",
-        "-",
-        "",
-        "A&B",
-        "a&&b",
-        "ä",
-        "a" * 5000,
-        "a" * 5001,
-    ]
+        "a b", "a_b", "a-b", "a.b", "a%20b", "ab", "-5", "5", "_", "-", "", "A&B", "a&&b", "ä", "a" * 5000, "a" * 5001,
+    ]  # fmt: skip
     assert len({slug(label) for label in labels}) == len(labels)
 
 

@@ -35,11 +35,9 @@ def test_the_ontology_is_walked_in_owlready2(tmp_path: Path) -> None:
 def statements(*lines: str) -> bytes:
     """N-Triples about predicates ``ex:a``, ``ex:b`` and ``ex:c``."""
     names = {
-        "ex:": NAMESPACE,
-        "kgt:": "https://w3id.org/kgtable#",
-        "owl:": "http://www.w3.org/2002/07/owl#",
+        "ex:": NAMESPACE, "kgt:": "https://w3id.org/kgtable#", "owl:": "http://www.w3.org/2002/07/owl#",
         "rdf:": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    }
+    }  # fmt: skip
     written = []
     for line in lines:
         terms = [

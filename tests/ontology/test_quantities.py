@@ -61,19 +61,11 @@ REPORT = table(
 @pytest.mark.parametrize(
     ("row", "value", "unit", "scale"),
     [
-        (1, "1250000000", "CCY_USD", 6),
-        (2, "-500000000", "CCY_USD", 6),
-        (3, "60.0", "PERCENT", 0),
-        (4, "21.5", "PERCENT", 0),
-        (5, "52000000", "CCY_USD", 6),
-        (6, "1.25", "CCY_USD", 0),
-        (7, "200000000", "NUM", 6),
-        (8, "3400", "NUM", 0),
-        (9, "1.8", "UNITLESS", 0),
-        (10, "4.5", "YR", 0),
-        (11, "2019", "UNITLESS", 0),
+        (1, "1250000000", "CCY_USD", 6), (2, "-500000000", "CCY_USD", 6), (3, "60.0", "PERCENT", 0),
+        (4, "21.5", "PERCENT", 0), (5, "52000000", "CCY_USD", 6), (6, "1.25", "CCY_USD", 0), (7, "200000000", "NUM", 6),
+        (8, "3400", "NUM", 0), (9, "1.8", "UNITLESS", 0), (10, "4.5", "YR", 0), (11, "2019", "UNITLESS", 0),
     ],
-)
+)  # fmt: skip
 def test_exceptions_of_annual_reports(row: int, value: str, unit: str, scale: int) -> None:
     assert read(REPORT, row, 1) == (value, unit, scale)
 

@@ -90,21 +90,12 @@ def printed(*cells: str) -> ColumnPrint:
 @pytest.mark.parametrize(
     ("cells", "currency"),
     [
-        (("$ 5", "3", "$ 8"), "CCY_USD"),
-        (("5 €", "3"), "CCY_EUR"),
-        (("(£ 5)", "3"), "CCY_GBP"),
-        (("- $5", "3"), "CCY_USD"),
-        (("$ —", "3"), "CCY_USD"),
-        (("CHF 12", "3"), "CCY_CHF"),
-        (("12 CHF", "3"), "CCY_CHF"),
-        (("$ 5", "£ 3"), None),
-        (("$ a lot", "3"), None),
-        (("Fuss£ 3 " + "x" * 40, "3"), None),
-        (("INCHF", "3"), None),
-        ((), None),
-        (('"', "<script>", "\u202e"), None),
+        (("$ 5", "3", "$ 8"), "CCY_USD"), (("5 €", "3"), "CCY_EUR"), (("(£ 5)", "3"), "CCY_GBP"),
+        (("- $5", "3"), "CCY_USD"), (("$ —", "3"), "CCY_USD"), (("CHF 12", "3"), "CCY_CHF"),
+        (("12 CHF", "3"), "CCY_CHF"), (("$ 5", "£ 3"), None), (("$ a lot", "3"), None),
+        (("Fuss£ 3 " + "x" * 40, "3"), None), (("INCHF", "3"), None), ((), None), (('"', "<script>", "\u202e"), None),
     ],
-)
+)  # fmt: skip
 def test_the_one_currency_of_a_column(cells: tuple[str, ...], currency: str | None) -> None:
     assert printed(*cells).currency == currency
 
@@ -112,14 +103,10 @@ def test_the_one_currency_of_a_column(cells: tuple[str, ...], currency: str | No
 @pytest.mark.parametrize(
     ("cells", "leads"),
     [
-        (("60.5%", "39.5", "100.0%"), True),
-        (("60.5%", "39.5"), False),
-        (("39.5", "60.5%", "100%"), False),
-        (("60%", "40%"), False),
-        (("60%", "$ 5", "100%", "7"), False),
-        (("(60)%", "—", "39", "1 %"), True),
+        (("60.5%", "39.5", "100.0%"), True), (("60.5%", "39.5"), False), (("39.5", "60.5%", "100%"), False),
+        (("60%", "40%"), False), (("60%", "$ 5", "100%", "7"), False), (("(60)%", "—", "39", "1 %"), True),
     ],
-)
+)  # fmt: skip
 def test_a_percent_sign_on_the_first_row_and_the_last(cells: tuple[str, ...], leads: bool) -> None:
     assert printed(*cells).leads_with_percent is leads
 
@@ -145,14 +132,11 @@ def of_prose(text: str) -> list[tuple[str | None, int | None]]:
     [
         ("The table (in thousands) shows sales.", [(None, 3)]),
         ("Amounts are expressed in millions of U.S. dollars.", [("CCY_USD", 6)]),
-        ("Figures rounded to the nearest thousand", [(None, 3)]),
-        ("In thousands, except per share data", [(None, 3)]),
-        ("Sales rose by $5 million.", []),
-        ("There were millions of them.", []),
-        ("", []),
+        ("Figures rounded to the nearest thousand", [(None, 3)]), ("In thousands, except per share data", [(None, 3)]),
+        ("Sales rose by $5 million.", []), ("There were millions of them.", []), ("", []),
         ("<script>in millions</script>" * 2, [(None, 6)]),
     ],
-)
+)  # fmt: skip
 def test_phrases_inside_sentences(text: str, found: list[tuple[str | None, int | None]]) -> None:
     assert of_prose(text) == found
 
@@ -167,14 +151,10 @@ def test_a_whole_table_in_percent(caption: str) -> None:
 @pytest.mark.parametrize(
     ("texts", "unit"),
     [
-        (("It cost $ 5.", "And $6 more"), "CCY_USD"),
-        (("It cost C$5.",), "CCY_CAD"),
-        (("It cost £5 or €6.",), None),
-        (("A dollar sign $ alone",), None),
-        (("RMB 5",), "CCY_CNY"),
-        ((), None),
+        (("It cost $ 5.", "And $6 more"), "CCY_USD"), (("It cost C$5.",), "CCY_CAD"), (("It cost £5 or €6.",), None),
+        (("A dollar sign $ alone",), None), (("RMB 5",), "CCY_CNY"), ((), None),
     ],
-)
+)  # fmt: skip
 def test_the_one_currency_of_the_texts(texts: tuple[str, ...], unit: str | None) -> None:
     assert currency_of_texts(Context(paragraphs=texts)) == unit
 
@@ -226,12 +206,10 @@ def test_any_amounts_and_cells_give_a_scale_or_none(amounts: list[str], cells: l
 @pytest.mark.parametrize(
     ("line", "unit", "scale"),
     [
-        ("thousand tonnes", "TONNE", 3),
-        ("million tonnes of carbon", "TONNE", 6),
-        ("tonnes of carbon", None, None),
+        ("thousand tonnes", "TONNE", 3), ("million tonnes of carbon", "TONNE", 6), ("tonnes of carbon", None, None),
         ("by the tonne", None, None),
     ],
-)
+)  # fmt: skip
 def test_a_line_below_the_title_that_is_only_a_unit(line: str, unit: str | None, scale: int | None) -> None:
     clues = TableClues(make_table(grid(f"Output of mills||\n{line}||\nMill|2000|2001\nAder|2666|2274\nBode|2927|2744")))
     assert (clues.unit and clues.unit.unit) == unit

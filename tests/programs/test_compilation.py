@@ -125,10 +125,7 @@ def test_rows_of_every_class_are_left_out_by_their_class() -> None:
         program = parse_program(data)
         text = compile_sparql(program, relations).text
         assert re.findall(r"NOT EXISTS { \?row a kgt:(\w+) }", text) == [
-            "Group",
-            "OfWhichRow",
-            "StatisticRow",
-            "ChangeRow",
-        ]
+            "Group", "OfWhichRow", "StatisticRow", "ChangeRow",
+        ]  # fmt: skip
         rows, units = in_sparql(program, relations, store)
         assert rows == in_memory(program, relations, units, rows) != []

@@ -58,12 +58,10 @@ def test_the_text_shown_is_the_value(style: str, cents: list[int], scale: str | 
 @pytest.mark.parametrize(
     ("datum", "shown"),
     [
-        (quantity(Decimal("0.1"), "KiloGM", text="<0.1"), "<0.1"),
-        (quantity(Decimal(6), text="(6) pts"), "(6) pts"),
+        (quantity(Decimal("0.1"), "KiloGM", text="<0.1"), "<0.1"), (quantity(Decimal(6), text="(6) pts"), "(6) pts"),
         (quantity(Decimal(-1234), "CCY_USD", text="(1,234)"), "−$1,234"),
-        (quantity(Decimal(2024), text="2024"), "2024"),
-        (quantity(Decimal(1281)), "1,281"),
+        (quantity(Decimal(2024), text="2024"), "2024"), (quantity(Decimal(1281)), "1,281"),
     ],
-)
+)  # fmt: skip
 def test_what_a_cell_says_beside_its_number_is_kept(datum: Datum, shown: str) -> None:
     assert display(datum) == shown

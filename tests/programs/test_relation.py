@@ -35,15 +35,13 @@ def test_sums_among_members_are_totals(relation: MakeRelation) -> None:
         ("member_id", "7 3 9", ValueKind.ENTITY, Role.IDENTIFIER),
         ("Postcode", "01234 99999 04000", ValueKind.ENTITY, Role.IDENTIFIER),
         ("Phone", "555-1234 555-9999 555-0000", ValueKind.ENTITY, Role.IDENTIFIER),
-        ("Rank", "1 2 T3", ValueKind.ENTITY, Role.ORDINAL),
-        ("Year", "1999 2003 2010", ValueKind.PERIOD, Role.TIME),
-        ("Paid", "12 30 7", ValueKind.QUANTITY, Role.MEASURE),
-        ("Goals", "3 1 2", ValueKind.QUANTITY, Role.MEASURE),
+        ("Rank", "1 2 T3", ValueKind.ENTITY, Role.ORDINAL), ("Year", "1999 2003 2010", ValueKind.PERIOD, Role.TIME),
+        ("Paid", "12 30 7", ValueKind.QUANTITY, Role.MEASURE), ("Goals", "3 1 2", ValueKind.QUANTITY, Role.MEASURE),
         ("Lap time", "1:02.5 1:01.9 0:59.0", ValueKind.DURATION, Role.MEASURE),
         ("Opened", "2015-03-01 2018-12-15 2020-01-31", ValueKind.DATE, Role.TIME),
         ("Town", "Oslo Rome Bonn", ValueKind.TEXT, Role.CATEGORY),
     ],
-)
+)  # fmt: skip
 def test_types_and_roles_of_columns(
     relation: MakeRelation, header: str, cells: str, kind: ValueKind, role: Role
 ) -> None:

@@ -50,17 +50,14 @@ def test_order_and_comparison_agree(values: list[tuple[Decimal, str]]) -> None:
         (time("2024-03-05"), Relator.EQUAL, time("2024"), True),
         (time("2024-03-05"), Relator.EQUAL, time("2024-Q1"), True),
         (time("2024-03-05"), Relator.GREATER, time("2023"), True),
-        (time("2024-03-05"), Relator.GREATER, time("2024"), False),
-        (time("2013"), Relator.LESS, quantity(2014), True),
+        (time("2024-03-05"), Relator.GREATER, time("2024"), False), (time("2013"), Relator.LESS, quantity(2014), True),
         (time("2024-03-05"), Relator.EQUAL, text("5 March 2024"), True),
-        (text("Weißhorn¹"), Relator.EQUAL, text("weißhorn"), True),
-        (text("42"), Relator.EQUAL, quantity(42), True),
-        (text("1,200"), Relator.GREATER, text("300"), True),
-        (text("IT"), Relator.LESS, quantity(3), False),
+        (text("Weißhorn¹"), Relator.EQUAL, text("weißhorn"), True), (text("42"), Relator.EQUAL, quantity(42), True),
+        (text("1,200"), Relator.GREATER, text("300"), True), (text("IT"), Relator.LESS, quantity(3), False),
         (text("New  York"), Relator.CONTAINS, text("new york"), True),
         (Datum(ValueKind.TRUTH, True), Relator.EQUAL, text("yes"), True),
     ],
-)
+)  # fmt: skip
 def test_comparisons_across_types(left: Datum, relator: Relator, right: Datum, holds: bool) -> None:
     assert compare(relator, left, right) is holds
 
@@ -78,24 +75,16 @@ def test_arithmetic_of_times() -> None:
 @pytest.mark.parametrize(
     ("function", "value", "index", "expected"),
     [
-        (Function.NUMBER, "4x100 m relay", 2, "100"),
-        (Function.YEAR, "31 Dec. 2024", 1, "2024"),
-        (Function.MONTH, "2024-03-05", 1, "3"),
-        (Function.YEAR_MONTH, "5 March 2024", 1, "2024-03"),
-        (Function.YEAR_QUARTER, "2024-12-31", 1, "2024-Q4"),
-        (Function.YEAR_QUARTER, "2024", 1, None),
-        (Function.WEEKDAY, "2024-03-05", 1, "2"),
-        (Function.WEEKDAY_NAME, "2024-03-05", 1, "Tuesday"),
-        (Function.WEEKDAY_NAME, "2024-03", 1, None),
-        (Function.ITEMS, "Mac, Windows and Linux", 1, "3"),
-        (Function.ITEM, "Mac, Windows", 2, "Windows"),
-        (Function.START, "1998-2004", 1, "1998"),
-        (Function.END, "1998-2004", 1, "2004"),
-        (Function.SPAN, "1998-2004", 1, "6"),
-        (Function.LENGTH, "Oslo", 1, "4"),
+        (Function.NUMBER, "4x100 m relay", 2, "100"), (Function.YEAR, "31 Dec. 2024", 1, "2024"),
+        (Function.MONTH, "2024-03-05", 1, "3"), (Function.YEAR_MONTH, "5 March 2024", 1, "2024-03"),
+        (Function.YEAR_QUARTER, "2024-12-31", 1, "2024-Q4"), (Function.YEAR_QUARTER, "2024", 1, None),
+        (Function.WEEKDAY, "2024-03-05", 1, "2"), (Function.WEEKDAY_NAME, "2024-03-05", 1, "Tuesday"),
+        (Function.WEEKDAY_NAME, "2024-03", 1, None), (Function.ITEMS, "Mac, Windows and Linux", 1, "3"),
+        (Function.ITEM, "Mac, Windows", 2, "Windows"), (Function.START, "1998-2004", 1, "1998"),
+        (Function.END, "1998-2004", 1, "2004"), (Function.SPAN, "1998-2004", 1, "6"), (Function.LENGTH, "Oslo", 1, "4"),
         (Function.YEAR, "no date", 1, None),
     ],
-)
+)  # fmt: skip
 def test_parts_of_texts(function: Function, value: str, index: int, expected: str | None) -> None:
     found = apply(function, text(value), index)
     assert (None if found is None else text_of(found)) == expected

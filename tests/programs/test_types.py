@@ -80,11 +80,9 @@ def test_types_carry_units(relations: Relations) -> None:
 
 def test_a_name_in_two_tables_must_say_which(relations: Relations) -> None:
     joined = {
-        "op": "join",
-        "left": table("orders", alias="a"),
-        "right": table("orders", alias="b"),
+        "op": "join", "left": table("orders", alias="a"), "right": table("orders", alias="b"),
         "on": [{"left": column("Customer"), "right": column("Customer")}],
-    }
+    }  # fmt: skip
     check(parse_program(project(joined, column("Status", table="a"), column("Status", table="b"))), relations)
     with pytest.raises(UnknownColumnError, match="Say which: a, b"):
         check(parse_program(project(joined, "Status")), relations)

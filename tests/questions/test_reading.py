@@ -45,14 +45,11 @@ def test_a_range_of_numbers_is_one_threshold() -> None:
 @pytest.mark.parametrize(
     ("text", "lexical", "relation"),
     [
-        ("orders in March 2024", "2024-03", "in"),
-        ("arrivals after 1 September 2024", "2024-09-01", "after"),
-        ("wins since 2009", "2009", "since"),
-        ("the 1990s", "1990/1999", "in"),
-        ("rain in May", "--05", "in"),
+        ("orders in March 2024", "2024-03", "in"), ("arrivals after 1 September 2024", "2024-09-01", "after"),
+        ("wins since 2009", "2009", "since"), ("the 1990s", "1990/1999", "in"), ("rain in May", "--05", "in"),
         ("revenue in Q3 2019", "2019-Q3", "in"),
     ],
-)
+)  # fmt: skip
 def test_times(text: str, lexical: str, relation: str) -> None:
     (mention,) = Question.read(text).times
     assert (mention.lexical, mention.relation) == (lexical, relation)

@@ -107,18 +107,10 @@ def by_contains(labels: tuple[str, ...], store: EmbeddedStore, names: Namespaces
 @pytest.mark.parametrize(
     ("label", "count"),
     [
-        ("cloud", 6),
-        ("gold", 3),
-        ("costs", 7),
-        ("bay", 6),
-        ("1921-12", 1),
-        ("dec. 1", 1),
-        ("1,766", 1),
-        ("7", 6),
-        ("", 0),
-        ("absent", 0),
+        ("cloud", 6), ("gold", 3), ("costs", 7), ("bay", 6), ("1921-12", 1), ("dec. 1", 1), ("1,766", 1), ("7", 6),
+        ("", 0), ("absent", 0),
     ],
-)
+)  # fmt: skip
 def test_both_ways_find_the_same(
     index: GraphIndex, store: EmbeddedStore, names: Namespaces, label: str, count: int
 ) -> None:
@@ -175,11 +167,9 @@ def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> No
     ("question", "labels"),
     [
         ("How long is the Old Bay Bridge?", ("old bay bridge", "long", "old", "bay", "bridge")),
-        ('What was "Total revenue" in 2019?', ("total revenue", "revenue", "2019")),
-        ("how many?", ()),
-        ("", ()),
+        ('What was "Total revenue" in 2019?', ("total revenue", "revenue", "2019")), ("how many?", ()), ("", ()),
     ],
-)
+)  # fmt: skip
 def test_labels_without_an_index(question: str, labels: tuple[str, ...]) -> None:
     assert plain_labels(question) == labels
 

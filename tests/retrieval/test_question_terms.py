@@ -11,16 +11,12 @@ from kgtable.retrieval.question_terms import ASKING, Query
 @pytest.mark.parametrize(
     ("question", "labels"),
     [
-        ("How long is the Old Bay Bridge?", ("old bay bridge",)),
-        ("How many nations won gold?", ("nation", "gold")),
+        ("How long is the Old Bay Bridge?", ("old bay bridge",)), ("How many nations won gold?", ("nation", "gold")),
         ('Which cost is called "- Cloud" in 2019?', ("- cloud", "cost", "2019")),
-        ("What is Norway's silver count?", ("norway", "silver")),
-        ("What about the 7?", ()),
-        ("Was heißt das auf Deutsch?", ()),
-        ("", ()),
-        ("?!", ()),
+        ("What is Norway's silver count?", ("norway", "silver")), ("What about the 7?", ()),
+        ("Was heißt das auf Deutsch?", ()), ("", ()), ("?!", ()),
     ],
-)
+)  # fmt: skip
 def test_labels_of_a_question(index: GraphIndex, question: str, labels: tuple[str, ...]) -> None:
     assert extract_labels(question, index) == labels
 
@@ -56,12 +52,10 @@ def test_whether_a_number_is_asked_for(index: GraphIndex, question: str, expecte
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("When was the bridge opened?", True),
-        ("in which fiscal year was revenue largest", True),
-        ("What years does the table show?", True),
-        ("What was the change in 2019?", False),
+        ("When was the bridge opened?", True), ("in which fiscal year was revenue largest", True),
+        ("What years does the table show?", True), ("What was the change in 2019?", False),
         ("How many years did it take?", False),
     ],
-)
+)  # fmt: skip
 def test_whether_a_date_is_asked_for(index: GraphIndex, question: str, expected: bool) -> None:
     assert Query.of(question, index.corpus).asks_for_date is expected

@@ -34,20 +34,13 @@ def test_a_frame_has_a_row_a_triple() -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "typed"),
     [
-        ("-1200.50", "CCY_EUR", Decimal("-1200.50")),
-        ("5", None, Decimal(5)),
-        ("2019-12-31", None, date(2019, 12, 31)),
+        ("-1200.50", "CCY_EUR", Decimal("-1200.50")), ("5", None, Decimal(5)), ("2019-12-31", None, date(2019, 12, 31)),
         ("2019-12-31T10:30:00", None, datetime(2019, 12, 31, 10, 30)),
         ("2019-12-31T10:30:00Z", None, datetime.fromisoformat("2019-12-31T10:30:00+00:00")),
-        ("10:30:00", None, time(10, 30)),
-        ("2019-12", None, "2019-12"),
-        ("2019-02-31", None, "2019-02-31"),
-        ("true", None, True),
-        ("false", None, False),
-        ("a text", None, "a text"),
-        (None, None, None),
+        ("10:30:00", None, time(10, 30)), ("2019-12", None, "2019-12"), ("2019-02-31", None, "2019-02-31"),
+        ("true", None, True), ("false", None, False), ("a text", None, "a text"), (None, None, None),
     ],
-)
+)  # fmt: skip
 def test_values_are_numbers_dates_and_booleans(value: str | None, unit: str | None, typed: Any) -> None:
     triple = TRIPLE._replace(value=value, unit=unit)
     found = Retrieval("?", (triple, TRIPLE._replace(value=None)), ()).to_frame()["value"].tolist()

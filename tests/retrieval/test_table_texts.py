@@ -10,11 +10,8 @@ from kgtable.tables.linearize import format_table
 from tests.retrieval.whole_tables_data import TABLES
 
 REPLY = {
-    "description": "Prizes of 1911.",
-    "columns": "Name and field.",
-    "labels": "Curie.",
-    "example": "Name is Curie.",
-}
+    "description": "Prizes of 1911.", "columns": "Name and field.", "labels": "Curie.", "example": "Name is Curie.",
+}  # fmt: skip
 
 
 def test_the_models_four_parts_make_the_schema() -> None:

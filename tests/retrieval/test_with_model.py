@@ -17,14 +17,10 @@ REPLIES: dict[str, dict[str, Any]] = {
     "labels": {"labels": ["Kenya", "gold"]},
     "rerank": {"tables": [1]},
     "answer": {
-        "reasoning": "Row Kenya.",
-        "citations": ["T1.r2.c2"],
-        "program": None,
-        "found": True,
-        "answer": "7",
+        "reasoning": "Row Kenya.", "citations": ["T1.r2.c2"], "program": None, "found": True, "answer": "7",
         "alternatives": [],
     },
-}
+}  # fmt: skip
 
 
 def reply(request: Request) -> dict[str, Any]:

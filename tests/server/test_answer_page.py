@@ -202,19 +202,11 @@ def test_the_program_is_shown_and_opens_as_sparql(browser: Browser) -> None:
 
 MANY = [
     {
-        "cell": f"http://example.org/{row}",
-        "table": "planets",
-        "row": row,
-        "column": 1,
-        "text": f"{row}",
-        "file": "planets.csv",
-        "title": "Planets",
-        "reference": f"B{row + 1}",
-        "label": f"Row {row}",
-        "header": "Value",
+        "cell": f"http://example.org/{row}", "table": "planets", "row": row, "column": 1, "text": f"{row}",
+        "file": "planets.csv", "title": "Planets", "reference": f"B{row + 1}", "label": f"Row {row}", "header": "Value",
     }
     for row in range(2_000)
-]
+]  # fmt: skip
 
 
 def test_thousands_of_citations_collapse(browser: Browser, exploring: Running) -> None:

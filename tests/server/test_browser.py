@@ -13,23 +13,14 @@ from tests.server.serving import Running
 
 ROW = "http://example.org/data/table/halden-segments/row/2"
 PAGES = {
-    "ask": "/",
-    "tables": "/tables",
-    "table": "/tables/norrvik-income-statement?cell=3,1",
-    "graph": f"/graph?iri={quote(ROW, safe='')}",
-    "ontology": "/ontology",
-    "query": "/query",
+    "ask": "/", "tables": "/tables", "table": "/tables/norrvik-income-statement?cell=3,1",
+    "graph": f"/graph?iri={quote(ROW, safe='')}", "ontology": "/ontology", "query": "/query",
     "resource": f"/resource?iri={quote(ROW, safe='')}",
-}
+}  # fmt: skip
 READY = {
-    "ask": "#suggestions button",
-    "tables": "table.list tbody tr",
-    "table": "#cell dl",
-    "graph": "#side ul.triples li",
-    "ontology": "#predicates details",
-    "query": "#editor .CodeMirror",
-    "resource": "#resource dl",
-}
+    "ask": "#suggestions button", "tables": "table.list tbody tr", "table": "#cell dl", "graph": "#side ul.triples li",
+    "ontology": "#predicates details", "query": "#editor .CodeMirror", "resource": "#resource dl",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

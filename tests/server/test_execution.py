@@ -80,19 +80,15 @@ def test_addresses_that_are_allowed_may_be_reached() -> None:
 
 
 HIDDEN = [
-    "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",
-    "SELECT * { ?s ?p 1SERVICE <http://x/> {} }",
-    "SELECT * { ?s ?p 1.5e3SERVICE <http://x/> {} }",
-    "SELECT * { ?s ?p trueSERVICE <http://x/> {} }",
-    "SELECT * { SERVICESILENT<http://x/> {} }",
-    "PREFIX ex: <http://x/> SELECT * { SERVICEex:foo {} }",
-    "SELECT * { ?s ?p 'a\\'' . SERVICE ?x { ?s ?p ?o } }",
-    'SELECT * { ?s ?p """ " """ . service <http://x/> {} }',
+    "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", "SELECT * { ?s ?p 1SERVICE <http://x/> {} }",
+    "SELECT * { ?s ?p 1.5e3SERVICE <http://x/> {} }", "SELECT * { ?s ?p trueSERVICE <http://x/> {} }",
+    "SELECT * { SERVICESILENT<http://x/> {} }", "PREFIX ex: <http://x/> SELECT * { SERVICEex:foo {} }",
+    "SELECT * { ?s ?p 'a\\'' . SERVICE ?x { ?s ?p ?o } }", 'SELECT * { ?s ?p """ " """ . service <http://x/> {} }',
     "SELECT * { # comment ' \n SERVICE <http://x/> {} }",
     "SELECT * { <http://x/#frag> ?p ?o . SERVICE <http://x/> {} }",
     "PREFIX e: <http://e/> SELECT * { e:a\\'b ?p ?o . SERVICE <http://x/> {} }",
     "SELECT * { FILTER(?a<?b#>\n) SERVICE <http://x/> {} }",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", HIDDEN)

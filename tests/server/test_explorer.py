@@ -42,13 +42,9 @@ def reply(request: dict[str, Any]) -> dict[str, Any]:
     row = next((part for part in prompt.split("|") if "r2.c1" in part), "T1.r2.c1")
     table = row[row.index("T") :].partition(".")[0] if ".r2.c1" in row else "T1"
     return {
-        "reasoning": "It stands there.",
-        "program": None,
-        "citations": [f"{table}.r2.c1"],
-        "found": True,
-        "answer": "812,400 thousand euros",
-        "alternatives": [],
-    }
+        "reasoning": "It stands there.", "program": None, "citations": [f"{table}.r2.c1"], "found": True,
+        "answer": "812,400 thousand euros", "alternatives": [],
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -254,12 +250,9 @@ def test_a_newer_version_takes_the_place_of_the_one_before(tmp_path: Path) -> No
     explorer, counts = Explorer(), []
     for _ in range(4):
         job = {
-            "op": "ask",
-            "question": "What is the diameter of Saturn?",
-            "k": 50,
-            "method": "hybrid",
+            "op": "ask", "question": "What is the diameter of Saturn?", "k": 50, "method": "hybrid",
             "open": {"directory": str(tmp_path / "kg")},
-        }
+        }  # fmt: skip
         head, _body = explorer.answer(job, b"", lambda head, content: None)
         assert head["status"] == 200
         counts.append(len(os.listdir("/proc/self/fd")))

@@ -19,14 +19,11 @@ CONSTRUCT = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
 @pytest.mark.parametrize(
     ("name", "media_type"),
     [
-        ("csv", "text/csv"),
-        ("TSV", "text/tab-separated-values"),
-        ("json", "application/sparql-results+json"),
+        ("csv", "text/csv"), ("TSV", "text/tab-separated-values"), ("json", "application/sparql-results+json"),
         ("xml", "application/sparql-results+xml"),
-        ("application/sparql-results+json", "application/sparql-results+json"),
-        ("html", "text/html"),
+        ("application/sparql-results+json", "application/sparql-results+json"), ("html", "text/html"),
     ],
-)
+)  # fmt: skip
 def test_the_address_names_the_format_of_results(reading: Running, parameter: str, name: str, media_type: str) -> None:
     for accept in ("", "text/turtle", "application/json"):
         answer = reading.query(QUERY, accept, **{parameter: name})
@@ -42,13 +39,10 @@ def test_the_address_names_the_format_of_results(reading: Running, parameter: st
 @pytest.mark.parametrize(
     ("name", "media_type"),
     [
-        ("turtle", "text/turtle"),
-        ("ntriples", "application/n-triples"),
-        ("json-ld", "application/ld+json"),
-        ("json", "application/ld+json"),
-        ("xml", "application/rdf+xml"),
+        ("turtle", "text/turtle"), ("ntriples", "application/n-triples"), ("json-ld", "application/ld+json"),
+        ("json", "application/ld+json"), ("xml", "application/rdf+xml"),
     ],
-)
+)  # fmt: skip
 def test_the_address_names_the_format_of_graphs(reading: Running, name: str, media_type: str) -> None:
     for answer in (
         reading.query(CONSTRUCT, "text/csv", format=name),
@@ -60,11 +54,9 @@ def test_the_address_names_the_format_of_graphs(reading: Running, name: str, med
 
 def test_a_name_that_is_no_format_is_refused(reading: Running) -> None:
     for answer in (
-        reading.query(QUERY, format="docx"),
-        reading.query(QUERY, format="turtle"),
-        reading.query(CONSTRUCT, format="csv"),
-        reading.client.get("/store", params={"default": "", "format": "csv"}),
-    ):
+        reading.query(QUERY, format="docx"), reading.query(QUERY, format="turtle"),
+        reading.query(CONSTRUCT, format="csv"), reading.client.get("/store", params={"default": "", "format": "csv"}),
+    ):  # fmt: skip
         assert answer.status_code == 406
         assert answer.json()["available"]
     assert reading.query(QUERY, format="").status_code == 200
@@ -99,14 +91,11 @@ def test_each_format_and_encoding_has_its_own_tag(reading: Running) -> None:
 @pytest.mark.parametrize(
     ("address", "status"),
     [
-        ("/sparql?query=SELECT", 400),
-        ("/sparql?query=SELECT+(NOW()+AS+%3Fx)+%7B%7D", 200),
-        ("/sparql?query=ASK+%7B%7D&format=turtle", 406),
-        ("/sparql?default-graph-uri=x&query=ASK+%7B%7D", 400),
-        ("/store?graph=http://example.org/none", 404),
-        ("/store?default&format=docx", 406),
+        ("/sparql?query=SELECT", 400), ("/sparql?query=SELECT+(NOW()+AS+%3Fx)+%7B%7D", 200),
+        ("/sparql?query=ASK+%7B%7D&format=turtle", 406), ("/sparql?default-graph-uri=x&query=ASK+%7B%7D", 400),
+        ("/store?graph=http://example.org/none", 404), ("/store?default&format=docx", 406),
     ],
-)
+)  # fmt: skip
 def test_a_tag_makes_nothing_valid(reading: Running, address: str, status: int) -> None:
     known = reading.query(QUERY).headers["etag"]
     for tag in ("*", known):

@@ -31,23 +31,17 @@ def test_a_new_graph_tells_where_it_is(writing: Running) -> None:
 @pytest.mark.parametrize(
     ("method", "address", "headers", "status"),
     [
-        ("GET", "/store?graph=no-iri", {}, 400),
-        ("GET", "/store?graph=http://e/none", {}, 404),
-        ("GET", "/store?graph=http://e/a&default", {}, 400),
-        ("GET", "/store/a?default", {}, 400),
+        ("GET", "/store?graph=no-iri", {}, 400), ("GET", "/store?graph=http://e/none", {}, 404),
+        ("GET", "/store?graph=http://e/a&default", {}, 400), ("GET", "/store/a?default", {}, 400),
         ("GET", "/store?graph=http://e/a&graph=http://e/b", {}, 400),
-        ("GET", "/store?graph=file:///etc/passwd", {}, 403),
-        ("PATCH", "/store?default", {}, 405),
-        ("PUT", "/store?default", {}, 401),
-        ("PUT", "/store", WRITER, 400),
-        ("DELETE", "/store", WRITER, 400),
-        ("PUT", "/store?default", WRITER, 415),
-        ("PUT", "/store?default", WRITER | {"content-type": "text/html"}, 415),
+        ("GET", "/store?graph=file:///etc/passwd", {}, 403), ("PATCH", "/store?default", {}, 405),
+        ("PUT", "/store?default", {}, 401), ("PUT", "/store", WRITER, 400), ("DELETE", "/store", WRITER, 400),
+        ("PUT", "/store?default", WRITER, 415), ("PUT", "/store?default", WRITER | {"content-type": "text/html"}, 415),
         ("PUT", "/store?default", WRITER | {"content-type": "application/n-quads"}, 415),
         ("PUT", "/store?default", WRITER | {"content-type": "text/turtle; charset=latin-1"}, 415),
         ("PUT", "/store?default", WRITER | TURTLE, 400),
     ],
-)
+)  # fmt: skip
 def test_requests_that_are_refused(
     method: str, address: str, headers: dict[str, str], status: int, writing: Running
 ) -> None:

@@ -17,17 +17,10 @@ from tests.server.browser import Chromium
 from tests.server.serving import Running, running
 
 MARKUP = [
-    "<script>window.harmed=1</script>",
-    '"><img src=x onerror="window.harmed=1">',
-    "javascript:window.harmed=1",
-    "</td></tr></table><svg onload=window.harmed=1>",
-    "${window.harmed=1}",
-    "'-window.harmed=1-'",
-    '=HYPERLINK("http://evil.example/","x")',
-    "\u202egnp.exe\u202c",
-    "{{7*7}}",
-    "\u2028\u0085\ufeff\u200f",
-]
+    "<script>window.harmed=1</script>", '"><img src=x onerror="window.harmed=1">', "javascript:window.harmed=1",
+    "</td></tr></table><svg onload=window.harmed=1>", "${window.harmed=1}", "'-window.harmed=1-'",
+    '=HYPERLINK("http://evil.example/","x")', "\u202egnp.exe\u202c", "{{7*7}}", "\u2028\u0085\ufeff\u200f",
+]  # fmt: skip
 WIDE, LONG = 4_000, 400_000
 NAME = '<img src=x onerror=harmed=1> & "q".csv'
 
@@ -91,18 +84,13 @@ def test_nothing_runs_in_a_browser(chromium: Chromium, hostile: Running) -> None
     iri = get(hostile, f"/api/tables/{table}")["iri"]
     query = quote("SELECT * { GRAPH ?g { ?s rdfs:label ?o ; ?p ?x } } LIMIT 300")
     visits = [
-        ("/tables", "table.list tbody tr"),
-        (f"/tables/{table}?cell=1,0", "#cell dl"),
-        (f"/tables/{table}?cell=2,1", "#cell dl"),
-        ("/tables/wide", "table.sheet .cell"),
-        ("/tables/long?cell=1,1", "#cell dl"),
-        (f"/graph?iri={quote(iri, safe='')}", "#side ul.triples li"),
+        ("/tables", "table.list tbody tr"), (f"/tables/{table}?cell=1,0", "#cell dl"),
+        (f"/tables/{table}?cell=2,1", "#cell dl"), ("/tables/wide", "table.sheet .cell"),
+        ("/tables/long?cell=1,1", "#cell dl"), (f"/graph?iri={quote(iri, safe='')}", "#side ul.triples li"),
         (f"/graph?iri={quote(iri + '/row/1', safe='')}", "#side ul.triples li"),
-        (f"/resource?iri={quote(iri, safe='')}", "#resource dl"),
-        ("/ontology", "#predicates details"),
-        (f"/query?run=1&query={query}", "table.results tbody tr"),
-        (f"/sparql?query={query}", "table.results tbody tr"),
-    ]
+        (f"/resource?iri={quote(iri, safe='')}", "#resource dl"), ("/ontology", "#predicates details"),
+        (f"/query?run=1&query={query}", "table.results tbody tr"), (f"/sparql?query={query}", "table.results tbody tr"),
+    ]  # fmt: skip
     browser = chromium.on(hostile.url)
     for path, ready in visits:
         browser.open(path)

@@ -16,12 +16,10 @@ SHIPS = "Ship,Home port,Length (m)\n" + "".join(f"Ship {n},Port {n % 7},{n + 20}
 PORTS = "Port,Depth (m)\n" + "".join(f"Port {n},{n + 5}\n" for n in range(7))
 FIRMS = ("Acme Incorporated", "Globex Corporation", "Initech Limited", "Umbrella Holdings")
 TABLES = {
-    "ships": SHIPS,
-    "ports": PORTS,
-    "harbours": PORTS.replace("Depth", "Length"),
+    "ships": SHIPS, "ports": PORTS, "harbours": PORTS.replace("Depth", "Length"),
     "firms": "Firm,Founded\n" + "".join(f"{name},{n + 1990}\n" for n, name in enumerate(FIRMS)),
     "bills": "Bill,Firm\n" + "".join(f"B{n},{name.replace('or', 'r')}\n" for n, name in enumerate(FIRMS)),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

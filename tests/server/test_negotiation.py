@@ -12,11 +12,7 @@ JSON = "application/sparql-results+json"
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", JSON),
-        ("*/*", JSON),
-        ("*", JSON),
-        ("application/json", JSON),
-        ("text/csv", "text/csv"),
+        ("", JSON), ("*/*", JSON), ("*", JSON), ("application/json", JSON), ("text/csv", "text/csv"),
         ("text/csv;q=0.1, application/sparql-results+xml;q=0.2", "application/sparql-results+xml"),
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html"),
         ("application/sparql-results+json,text/javascript,application/json", JSON),
@@ -25,7 +21,7 @@ JSON = "application/sparql-results+json"
         ("text/tab-separated-values; charset=utf-8", "text/tab-separated-values"),
         ("nonsense, text/csv;q=2", "text/csv"),
     ],
-)
+)  # fmt: skip
 def test_tabular(accept: str, expected: str) -> None:
     offer = choose(accept, TABULAR)
     assert offer is not None
@@ -40,13 +36,11 @@ def test_unacceptable(accept: str) -> None:
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", "text/turtle"),
-        ("application/json", "application/ld+json"),
-        ("text/plain", "application/n-triples"),
+        ("", "text/turtle"), ("application/json", "application/ld+json"), ("text/plain", "application/n-triples"),
         ("application/rdf+xml, text/turtle;q=0.9", "application/rdf+xml"),
         ("application/sparql-results+json, application/n-quads;q=0.3", "application/n-quads"),
     ],
-)
+)  # fmt: skip
 def test_graph(accept: str, expected: str) -> None:
     offer = choose(accept, GRAPH)
     assert offer is not None

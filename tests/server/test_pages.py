@@ -13,14 +13,9 @@ from kgtable.server import pages
 from tests.server.serving import Running
 
 PAGES = [
-    "/",
-    "/tables",
-    "/tables/planets",
-    "/graph",
-    "/query",
-    "/ontology",
+    "/", "/tables", "/tables/planets", "/graph", "/query", "/ontology",
     "/resource?iri=http://example.org/data/table/planets",
-]
+]  # fmt: skip
 STATIC = Path(pages.__file__).parent / "static"
 
 

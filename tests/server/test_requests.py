@@ -61,14 +61,11 @@ def test_iris_that_are_allowed_and_files_that_are_not() -> None:
 @pytest.mark.parametrize(
     ("host", "origin"),
     [
-        (b"data.example:80", "https://data.example:80"),
-        (b"[::1]:7878", "https://[::1]:7878"),
-        (b"evil.example/path", "https://me:1"),
-        (b"a b", "https://me:1"),
-        (b'"><script>', "https://me:1"),
+        (b"data.example:80", "https://data.example:80"), (b"[::1]:7878", "https://[::1]:7878"),
+        (b"evil.example/path", "https://me:1"), (b"a b", "https://me:1"), (b'"><script>', "https://me:1"),
         (b"", "https://me:1"),
     ],
-)
+)  # fmt: skip
 def test_the_origin_is_the_host_if_it_is_one(host: bytes, origin: str) -> None:
     assert requests.origin_of({"scheme": "https", "server": ("me", 1)}, {b"host": host}) == origin
     assert requests.origin_of({"scheme": "http", "server": None}, {}) == "http://localhost"

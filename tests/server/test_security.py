@@ -27,14 +27,10 @@ def test_what_only_this_machine_can_reach(host: str, is_local: bool) -> None:
 @pytest.mark.parametrize(
     ("given", "expected", "same"),
     [
-        (TOKEN, TOKEN, True),
-        ("", TOKEN, False),
-        (TOKEN + "x", TOKEN, False),
-        ("", None, False),
-        ("", "", False),
+        (TOKEN, TOKEN, True), ("", TOKEN, False), (TOKEN + "x", TOKEN, False), ("", None, False), ("", "", False),
         ("ü", TOKEN, False),
     ],
-)
+)  # fmt: skip
 def test_secrets_are_the_same_only_where_there_is_one(given: str, expected: str | None, same: bool) -> None:
     assert security.same_secret(given, expected) is same
 
@@ -102,12 +98,9 @@ def test_origins_that_may_read() -> None:
 @pytest.mark.parametrize(
     ("path", "query", "is_login"),
     [
-        ("/", b"token=a+good%20token", True),
-        ("/", b"token=wrong", False),
-        ("/", b"", False),
-        ("/x", b"token=a+good+token", False),
-        ("/", b"token=%ff", False),
+        ("/", b"token=a+good%20token", True), ("/", b"token=wrong", False), ("/", b"", False),
+        ("/x", b"token=a+good+token", False), ("/", b"token=%ff", False),
     ],
-)
+)  # fmt: skip
 def test_a_token_in_the_address_is_taken_once(path: str, query: bytes, is_login: bool) -> None:
     assert security.is_login({"path": path, "query_string": query}, LOCAL) is is_login

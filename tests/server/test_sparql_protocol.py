@@ -34,13 +34,10 @@ def test_own_default_graph(writing: Running) -> None:
 @pytest.mark.parametrize(
     ("accept", "start"),
     [
-        ("application/sparql-results+json", b'{"head"'),
-        ("application/sparql-results+xml", b"<?xml"),
-        ("text/csv", b"o\r\n1"),
-        ("text/tab-separated-values", b"?o\n1"),
-        ("text/html", b"<!doctype html>"),
+        ("application/sparql-results+json", b'{"head"'), ("application/sparql-results+xml", b"<?xml"),
+        ("text/csv", b"o\r\n1"), ("text/tab-separated-values", b"?o\n1"), ("text/html", b"<!doctype html>"),
     ],
-)
+)  # fmt: skip
 def test_tabular_formats(reading: Running, accept: str, start: bytes) -> None:
     answer = reading.query(ALL, accept)
     assert answer.headers["content-type"].partition(";")[0] == accept
@@ -50,15 +47,10 @@ def test_tabular_formats(reading: Running, accept: str, start: bytes) -> None:
 @pytest.mark.parametrize(
     "accept",
     [
-        "text/turtle",
-        "application/n-triples",
-        "application/n-quads",
-        "application/trig",
-        "application/ld+json",
-        "application/rdf+xml",
-        "text/html",
+        "text/turtle", "application/n-triples", "application/n-quads", "application/trig", "application/ld+json",
+        "application/rdf+xml", "text/html",
     ],
-)
+)  # fmt: skip
 def test_graph_formats(reading: Running, accept: str) -> None:
     answer = reading.query("CONSTRUCT WHERE { ?s ?p ?o }", accept)
     assert answer.status_code == 200
@@ -96,11 +88,8 @@ def test_prefixes_need_no_declaration(reading: Running) -> None:
         ("POST", "/sparql?query=ASK%7B%7D", {"content-type": "application/sparql-query"}, b"ASK {}", 400),
         ("POST", "/sparql", {"content-type": "application/sparql-query"}, b"#" * 70_000, 413),
         (
-            "POST",
-            "/sparql",
-            {"content-type": "application/sparql-query", "content-encoding": "gzip"},
-            gzip.compress(b"ASK {}", mtime=0),
-            415,
+            "POST", "/sparql", {"content-type": "application/sparql-query", "content-encoding": "gzip"},
+            gzip.compress(b"ASK {}", mtime=0), 415,
         ),
         ("POST", "/sparql", {"content-type": "application/sparql-update"}, b"CLEAR ALL", 403),
         ("PUT", "/store?default", {"content-type": "text/turtle"}, b"", 403),
@@ -109,7 +98,7 @@ def test_prefixes_need_no_declaration(reading: Running) -> None:
         ("GET", "/nothing/here", {}, None, 404),
         ("GET", "/sparql?query=ASK%7B%7D", {"host": "rebound.example"}, None, 421),
     ],
-)
+)  # fmt: skip
 def test_refusals(
     reading: Running, method: str, path: str, headers: dict[str, str], content: bytes | None, status: int
 ) -> None:

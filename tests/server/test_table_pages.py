@@ -263,14 +263,11 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
 @pytest.mark.parametrize(
     ("path", "ready"),
     [
-        ("/tables", "table.list tbody tr"),
-        ("/tables/long?sort=1", ".facet .chip"),
-        (f"/tables/wide?cell={EU10}", "#cell dl"),
-        ("/tables/cities", ".cell.number"),
-        ("/tables/table_2", "thead .inferred"),
-        ("/tables/nowhere", "main .note"),
+        ("/tables", "table.list tbody tr"), ("/tables/long?sort=1", ".facet .chip"),
+        (f"/tables/wide?cell={EU10}", "#cell dl"), ("/tables/cities", ".cell.number"),
+        ("/tables/table_2", "thead .inferred"), ("/tables/nowhere", "main .note"),
     ],
-)
+)  # fmt: skip
 def test_pages_of_tables_fit_and_break_no_rule(browser: Browser, path: str, ready: str, width: int, dark: bool) -> None:
     name = path.strip("/").replace("/", "-").partition("?")[0]
     with browser.fitting(name, width, dark=dark, expected="404"):

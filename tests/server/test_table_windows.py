@@ -188,13 +188,8 @@ def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
 
 def test_heads_say_what_was_decided_and_rows_of_statistics_and_changes_are_marked(tmp_path: Path) -> None:
     lines = [
-        "Port,Fee (EUR),Load (%)",
-        "Fjell,10,55.5",
-        "Skarv,30,61.2",
-        "Holm,20,48.1",
-        "Total,60,",
-        "Average,20,54.9",
-    ]
+        "Port,Fee (EUR),Load (%)", "Fjell,10,55.5", "Skarv,30,61.2", "Holm,20,48.1", "Total,60,", "Average,20,54.9",
+    ]  # fmt: skip
     (tmp_path / "ports.csv").write_text("\n".join(lines), encoding="utf-8")
     kgtable.build(tmp_path / "ports.csv", tmp_path / "kg", embedding="none")
     with kgtable.open(tmp_path / "kg") as graph:

@@ -115,24 +115,18 @@ def test_a_file_is_previewed_corrected_built_and_removed(editable: Running, fold
 
 def test_what_cannot_be_read_is_refused_and_not_kept(editable: Running, folder: Path) -> None:
     for name, text, status in (
-        ("x.exe", "MZ", 415),
-        ("", FERRIES, 415),
-        ("x.xlsx", "PK\x03\x04 broken", 400),
-        ("x.csv", "", 400),
-    ):
+        ("x.exe", "MZ", 415), ("", FERRIES, 415), ("x.xlsx", "PK\x03\x04 broken", 400), ("x.csv", "", 400),
+    ):  # fmt: skip
         assert upload(editable, name, text).status_code == status, name
     assert editable.client.get("/api/editing").json()["waiting"] == []
     assert list((folder / "graph" / "uploads" / ".waiting").iterdir()) == []
     for path, value, status in (
-        ("/api/preview", {"upload": "none"}, 404),
-        ("/api/preview", {"table": "none"}, 404),
-        ("/api/build", {"uploads": ["none"]}, 404),
-        ("/api/build", {"remove": ["../ports.csv"]}, 404),
-        ("/api/build", {"uploads": "x"}, 400),
-        ("/api/preview", {"file": "/etc/passwd"}, 400),
+        ("/api/preview", {"upload": "none"}, 404), ("/api/preview", {"table": "none"}, 404),
+        ("/api/build", {"uploads": ["none"]}, 404), ("/api/build", {"remove": ["../ports.csv"]}, 404),
+        ("/api/build", {"uploads": "x"}, 400), ("/api/preview", {"file": "/etc/passwd"}, 400),
         ("/api/preview", {"table": "ports", "decisions": {"columns": [{"nothing": "x"}]}}, 400),
         ("/api/preview", {"table": "ports", "decisions": {"columns": [{"column name": 1}]}}, 400),
-    ):
+    ):  # fmt: skip
         assert post(editable, path, value).status_code == status, value
     assert editable.client.delete("/api/uploads/none").status_code == 404
 
@@ -166,15 +160,11 @@ def test_a_writable_server_asks_for_its_token() -> None:
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        ("Sales 2024.CSV", "Sales 2024.csv"),
-        ("..\\..\\a:b|c.xlsx", "a b c.xlsx"),
-        ("/etc/x\x00y\u202e.csv", "xy.csv"),
-        (".hidden.csv", "hidden.csv"),
-        ("con.csv", "_con.csv"),
-        ("a.tsv.gz", "a.tsv.gz"),
+        ("Sales 2024.CSV", "Sales 2024.csv"), ("..\\..\\a:b|c.xlsx", "a b c.xlsx"), ("/etc/x\x00y\u202e.csv", "xy.csv"),
+        (".hidden.csv", "hidden.csv"), ("con.csv", "_con.csv"), ("a.tsv.gz", "a.tsv.gz"),
         ("x" * 500 + ".md", "x" * 120 + ".md"),
     ],
-)
+)  # fmt: skip
 def test_names_are_names_only(given: str, kept: str) -> None:
     assert safe_name(given) == kept
 

@@ -33,12 +33,8 @@ def path(tmp_path: Path) -> Path:
 
 def objects(path: Path, graph: str | None) -> list[str]:
     job = {
-        "op": "graph",
-        "graph": graph,
-        "default": graph is None,
-        "accept": "application/n-triples",
-        "result_limit": 999,
-    }
+        "op": "graph", "graph": graph, "default": graph is None, "accept": "application/n-triples", "result_limit": 999,
+    }  # fmt: skip
     _, text = Evaluator(str(newest(path)), {}).answer(job)
     return sorted(quad.object.value for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))  # type: ignore[union-attr]
 
@@ -56,14 +52,12 @@ def write(path: Path, op: str, body: bytes = b"", **more: Any) -> int:
 @pytest.mark.parametrize(
     ("update", "kind"),
     [
-        ("INSERT DATA {", "syntax-error"),
-        ("LOAD <http://x/>", "remote-access"),
-        ("LOAD <file:///etc/passwd>", "remote-access"),
-        ("SELECT * {}", "syntax-error"),
+        ("INSERT DATA {", "syntax-error"), ("LOAD <http://x/>", "remote-access"),
+        ("LOAD <file:///etc/passwd>", "remote-access"), ("SELECT * {}", "syntax-error"),
         ("INSERT DATA { <a:a> <a:a> 1 } ; DROP GRAPH <http://e/none>", "not-found"),
         (f"INSERT DATA {{ <a:a> <a:a> 1 }} ; CREATE GRAPH <{G1}>", "conflict"),
     ],
-)
+)  # fmt: skip
 def test_updates_that_are_refused_change_nothing(update: str, kind: str, path: Path) -> None:
     before = objects(path, None)
     with refused(kind):
@@ -74,13 +68,10 @@ def test_updates_that_are_refused_change_nothing(update: str, kind: str, path: P
 @pytest.mark.parametrize(
     ("body", "type"),
     [
-        (b"<a:a> <a:b>", "text/turtle"),
-        (b'<a:a> <a:b> "\xff" .', "text/turtle"),
-        (b"not json", "application/ld+json"),
-        (b"no parts", "multipart/form-data; boundary=x"),
-        (b"<a:a> <a:b> 1 .\nbroken", "application/n-triples"),
+        (b"<a:a> <a:b>", "text/turtle"), (b'<a:a> <a:b> "\xff" .', "text/turtle"), (b"not json", "application/ld+json"),
+        (b"no parts", "multipart/form-data; boundary=x"), (b"<a:a> <a:b> 1 .\nbroken", "application/n-triples"),
     ],
-)
+)  # fmt: skip
 def test_bodies_that_cannot_be_read_change_nothing(body: bytes, type: str, path: Path) -> None:
     before = objects(path, G1)
     with refused("bad-data"):

@@ -51,14 +51,12 @@ def test_a_model_repairs_a_program_that_fails(graph: kgtable.KnowledgeGraph) -> 
     model = ScriptedLLM(
         lambda request: (
             {
-                "labels": {"labels": ["players", "clubs"]},
-                "rerank": {"tables": [1]},
-                "decompose": {"subquestions": []},
-                "residual": {"residual": ""},
+                "labels": {"labels": ["players", "clubs"]}, "rerank": {"tables": [1]},
+                "decompose": {"subquestions": []}, "residual": {"residual": ""},
             }.get(request.stage)
             or {"steps": ["count the players"], "program": program("T99" if len(request.messages) == 2 else "T1")}
         )
-    )
+    )  # fmt: skip
     found = graph.ask("How many players are there?", method="dmral", llm=model)
     assert found.text == "4"
     assert found.reasoning == "count the players"

@@ -32,13 +32,11 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("hostile")
     head, fjell, halden = ["Port", "Country", "Ships"], ["Fjell", "Norway", "44"], ["Halden", "Sweden", "28"]
     tables = {
-        "header": [["Port", order, "Ships"], fjell, halden],
-        "cell": [head, ["Fjell", order, "44"], halden],
-        "label": [head, fjell, [f"Fjell {order}", "Sweden", "28"]],
-        "title": [[order, "", ""], head, fjell, halden],
+        "header": [["Port", order, "Ships"], fjell, halden], "cell": [head, ["Fjell", order, "44"], halden],
+        "label": [head, fjell, [f"Fjell {order}", "Sweden", "28"]], "title": [[order, "", ""], head, fjell, halden],
         "note": [head, fjell, halden, [f"* Fjell: {order}", "", ""]],
         re.sub(r"[/\0]", "-", f"ships {order}")[:80]: [head, fjell, halden],
-    }
+    }  # fmt: skip
     for name, rows in tables.items():
         text = "".join(",".join('"' + c.replace('"', '""') + '"' for c in cells) + "\n" for cells in rows)
         (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")

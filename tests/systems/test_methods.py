@@ -47,14 +47,12 @@ def test_options_are_read_by_their_types() -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("ehco", "no method 'ehco'.*hybrid, bm25, dense, echo"),
-        ("bm25:k=1", "bm25 has no options"),
+        ("ehco", "no method 'ehco'.*hybrid, bm25, dense, echo"), ("bm25:k=1", "bm25 has no options"),
         ("echo:size=1", "no option 'size'.*depth, share, loud, kind"),
         ("echo:depth=deep", "echo:depth takes a whole number, not 'deep'"),
-        ("echo:loud=perhaps", "echo:loud takes yes or no"),
-        ("echo:kind=empty", "echo:kind takes one of plain, full"),
+        ("echo:loud=perhaps", "echo:loud takes yes or no"), ("echo:kind=empty", "echo:kind takes one of plain, full"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_method_or_option_is_refused(method: str, message: str) -> None:
     with pytest.raises(RetrievalError, match=f"(?s){message}"):
         read_method(method, KNOWN)

@@ -14,19 +14,12 @@ from kgtable.llm.scripted import ScriptedLLM
 
 QUESTION = "What is the radius of Saturn?"
 REPLY: dict[str, Any] = {
-    "reasoning": "The row of Saturn.",
-    "citations": ["T1.r2.c1"],
-    "program": None,
-    "found": True,
-    "answer": "58,232 km",
+    "reasoning": "The row of Saturn.", "citations": ["T1.r2.c1"], "program": None, "found": True, "answer": "58,232 km",
     "alternatives": [],
-}
+}  # fmt: skip
 SETTINGS: list[tuple[str, Any]] = [
-    ("prompt", "instructions-first"),
-    ("presentation", "html"),
-    ("temperature", 0.7),
-    ("max_tokens", 77),
-]
+    ("prompt", "instructions-first"), ("presentation", "html"), ("temperature", 0.7), ("max_tokens", 77),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +45,9 @@ def sent(graph: kgtable.KnowledgeGraph, method: str, **settings: Any) -> list[tu
 
 OBEYED = {
     "hybrid": {"prompt", "presentation", "temperature", "max_tokens"},
-    "thesis": {"prompt", "temperature", "max_tokens"},
-    "trag": {"prompt", "temperature", "max_tokens"},
-    "dmral": {"temperature", "max_tokens"},
-    "tablerag": set(),
-    "documents": set(),
-}
+    "thesis": {"prompt", "temperature", "max_tokens"}, "trag": {"prompt", "temperature", "max_tokens"},
+    "dmral": {"temperature", "max_tokens"}, "tablerag": set(), "documents": set(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("method", OBEYED)

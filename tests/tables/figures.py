@@ -7,20 +7,13 @@ from types import MappingProxyType
 from kgtable.tables.model import Column, Context, Grid, Row, Source, Structure, Table
 
 ACCOUNTS = (
-    ("Account", "2016", "2017", "2018"),
-    ("Net Income", "615", "585", "595"),
-    ("Profit", "671", "654", "695"),
-    ("Costs", "562", "678", "706"),
-    ("Sales", "1233", "1332", "1401"),
-)
+    ("Account", "2016", "2017", "2018"), ("Net Income", "615", "585", "595"), ("Profit", "671", "654", "695"),
+    ("Costs", "562", "678", "706"), ("Sales", "1233", "1332", "1401"),
+)  # fmt: skip
 PENSIONS = (
-    ("Year", "Pension", "Retiree medical and other"),
-    ("2011", "574", "173"),
-    ("2012", "602", "170"),
-    ("2013", "665", "169"),
-    ("2014", "729", "170"),
-    ("2015", "785", "173"),
-)
+    ("Year", "Pension", "Retiree medical and other"), ("2011", "574", "173"), ("2012", "602", "170"),
+    ("2013", "665", "169"), ("2014", "729", "170"), ("2015", "785", "173"),
+)  # fmt: skip
 
 
 def with_header(rows: tuple[Row, ...], context: Context | None = None, **structure: object) -> Table:

@@ -27,14 +27,9 @@ def read(tmp_path: Path, content: object) -> tuple[Context, list[str]]:
 
 def test_what_surrounds_a_table(tmp_path: Path) -> None:
     content = {
-        "title": "Report",
-        "heading": ["Notes", "Segments"],
-        "caption": "in millions",
-        "textAbove": "above",
-        "post_text": ["after 1", "after 2"],
-        "paragraphs": [{"text": "one"}, "two"],
-        "header_rows": 2,
-    }
+        "title": "Report", "heading": ["Notes", "Segments"], "caption": "in millions", "textAbove": "above",
+        "post_text": ["after 1", "after 2"], "paragraphs": [{"text": "one"}, "two"], "header_rows": 2,
+    }  # fmt: skip
     assert read(tmp_path, content) == (
         Context("Report", ("Notes", "Segments"), "in millions", ("above",), ("after 1", "after 2"), ("one", "two")),
         [],

@@ -48,13 +48,10 @@ def cells(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 
 CONTENTS: dict[str, Callable[[Any], bytes]] = {
-    "text": str.encode,
-    "sheets": lambda sheets: workbook({name: cells(rows) for name, rows in sheets.items()}),
-    "xls": lambda rows: old_workbook(cells(rows)),
-    "raised_xls": lambda rows: raised_workbook(cells(rows)),
-    "parquet": parquet,
-    "styled_ods": lambda _: styled_ods_bytes(),
-}
+    "text": str.encode, "sheets": lambda sheets: workbook({name: cells(rows) for name, rows in sheets.items()}),
+    "xls": lambda rows: old_workbook(cells(rows)), "raised_xls": lambda rows: raised_workbook(cells(rows)),
+    "parquet": parquet, "styled_ods": lambda _: styled_ods_bytes(),
+}  # fmt: skip
 
 
 def expected(case: dict[str, Any]) -> dict[str, object]:

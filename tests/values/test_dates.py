@@ -9,24 +9,13 @@ from hypothesis import strategies as st
 from kgtable.values.dates import Order, figures_of, parse_date
 
 DAYS = [
-    ("2024-12-31", "2024-12-31"),
-    ("2024/12/31", "2024-12-31"),
-    ("12/31/2024", "2024-12-31"),
-    ("31/12/2024", "2024-12-31"),
-    ("31.12.2024", "2024-12-31"),
-    ("31.12.24", "2024-12-31"),
-    ("31 Dec. 2024", "2024-12-31"),
-    ("31-Dec-24", "2024-12-31"),
-    ("31 December 2024", "2024-12-31"),
-    ("December 31, 2019", "2019-12-31"),
-    ("december 31 2019", "2019-12-31"),
-    ("Sept. 3, 2019", "2019-09-03"),
-    ("3rd of May 2019", "2019-05-03"),
-    ("Sunday, May 5, 2010", "2010-05-05"),
-    ("May 5,2010", "2010-05-05"),
-    ("12/31/69", "2069-12-31"),
-    ("12/31/70", "1970-12-31"),
-]
+    ("2024-12-31", "2024-12-31"), ("2024/12/31", "2024-12-31"), ("12/31/2024", "2024-12-31"),
+    ("31/12/2024", "2024-12-31"), ("31.12.2024", "2024-12-31"), ("31.12.24", "2024-12-31"),
+    ("31 Dec. 2024", "2024-12-31"), ("31-Dec-24", "2024-12-31"), ("31 December 2024", "2024-12-31"),
+    ("December 31, 2019", "2019-12-31"), ("december 31 2019", "2019-12-31"), ("Sept. 3, 2019", "2019-09-03"),
+    ("3rd of May 2019", "2019-05-03"), ("Sunday, May 5, 2010", "2010-05-05"), ("May 5,2010", "2010-05-05"),
+    ("12/31/69", "2069-12-31"), ("12/31/70", "1970-12-31"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "lexical"), DAYS)
@@ -39,16 +28,14 @@ def test_days(text: str, lexical: str) -> None:
 @pytest.mark.parametrize(
     ("text", "lexical", "datatype"),
     [
-        ("December 2019", "2019-12", "xsd:gYearMonth"),
-        ("Dec-2019", "2019-12", "xsd:gYearMonth"),
+        ("December 2019", "2019-12", "xsd:gYearMonth"), ("Dec-2019", "2019-12", "xsd:gYearMonth"),
         ("2019-12-31T10:30:00Z", "2019-12-31T10:30:00Z", "xsd:dateTime"),
         ("2019-12-31 10:30", "2019-12-31T10:30:00", "xsd:dateTime"),
         ("2019-12-31 10:30:05.25+0200", "2019-12-31T10:30:05.25+02:00", "xsd:dateTime"),
-        ("10:30 AM", "10:30:00", "xsd:time"),
-        ("12:05 a.m.", "00:05:00", "xsd:time"),
+        ("10:30 AM", "10:30:00", "xsd:time"), ("12:05 a.m.", "00:05:00", "xsd:time"),
         ("9:15:30 pm", "21:15:30", "xsd:time"),
     ],
-)
+)  # fmt: skip
 def test_months_and_times(text: str, lexical: str, datatype: str) -> None:
     date = parse_date(text)
     assert date is not None
@@ -77,12 +64,9 @@ def test_order_decides_open_dates() -> None:
 def test_printed_dates_come_back(day: datetime.date) -> None:
     month = day.strftime("%B")
     for text in (
-        day.isoformat(),
-        f"{month} {day.day}, {day.year}",
-        f"{day.day} {month[:3]}. {day.year}",
-        f"{day.month}/{day.day}/{day.year}",
-        f"{day.day:02d}.{day.month:02d}.{day.year}",
-    ):
+        day.isoformat(), f"{month} {day.day}, {day.year}", f"{day.day} {month[:3]}. {day.year}",
+        f"{day.month}/{day.day}/{day.year}", f"{day.day:02d}.{day.month:02d}.{day.year}",
+    ):  # fmt: skip
         date = parse_date(text)
         assert date is not None
         assert date.lexical == day.isoformat()

@@ -44,12 +44,10 @@ def test_numbers_of_any_length_are_said_exactly() -> None:
 def test_graphs_and_answers_do_not_depend_on_the_context_of_the_caller(tmp_path: Path, strict: bool) -> None:
     (tmp_path / "items.csv").write_text(CSV, encoding="utf-8")
     questions = [
-        "What is the total price of all items?",
-        "Which items have a price above 1,234,567,000?",
-        "What is the weight of Nut?",
-        "What is the average weight of the items?",
+        "What is the total price of all items?", "Which items have a price above 1,234,567,000?",
+        "What is the weight of Nut?", "What is the average weight of the items?",
         "By how much is the price of Nut higher than that of Bolt?",
-    ]
+    ]  # fmt: skip
     found = []
     for run in range(2):
         with localcontext() if run == 0 else hostile(strict=strict):

@@ -46,33 +46,17 @@ def test_printed_decimals_survive_a_spreadsheet(value: Decimal) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""),
-        (True, "TRUE"),
-        (3.0, "3"),
-        (-0.0, "0"),
-        (float("nan"), ""),
-        (float("inf"), "inf"),
-        (9007199254740991.0, "9007199254740991"),
-        (1e-7, "0.0000001"),
-        (1e300, "1E+300"),
-        (Decimal("1.50"), "1.50"),
-        (Decimal("NaN"), ""),
-        (dt.date(2024, 2, 29), "2024-02-29"),
+        (None, ""), (True, "TRUE"), (3.0, "3"), (-0.0, "0"), (float("nan"), ""), (float("inf"), "inf"),
+        (9007199254740991.0, "9007199254740991"), (1e-7, "0.0000001"), (1e300, "1E+300"), (Decimal("1.50"), "1.50"),
+        (Decimal("NaN"), ""), (dt.date(2024, 2, 29), "2024-02-29"),
         (dt.datetime(2024, 2, 29, 13, 5), "2024-02-29T13:05:00"),
         (dt.datetime(2024, 2, 29, tzinfo=dt.UTC), "2024-02-29T00:00:00+00:00"),
-        (pd.Timestamp(1), "1970-01-01T00:00:00.000000001"),
-        (pd.NaT, ""),
-        (dt.time(9, 30), "09:30:00"),
-        (dt.timedelta(hours=26, minutes=3, seconds=1.5), "26:03:01.5"),
-        (dt.timedelta(minutes=-90), "-1:30:00"),
-        (b"ok", "ok"),
-        (b"\xff\x00", "ff00"),
-        ([1, {"a": None, "b": float("nan")}], '[1,{"a":null,"b":null}]'),
-        (np.array([1, 2]), "[1,2]"),
-        (np.int64(5), "5"),
-        ("a\ud800", "a\ufffd"),
+        (pd.Timestamp(1), "1970-01-01T00:00:00.000000001"), (pd.NaT, ""), (dt.time(9, 30), "09:30:00"),
+        (dt.timedelta(hours=26, minutes=3, seconds=1.5), "26:03:01.5"), (dt.timedelta(minutes=-90), "-1:30:00"),
+        (b"ok", "ok"), (b"\xff\x00", "ff00"), ([1, {"a": None, "b": float("nan")}], '[1,{"a":null,"b":null}]'),
+        (np.array([1, 2]), "[1,2]"), (np.int64(5), "5"), ("a\ud800", "a\ufffd"),
     ],
-)
+)  # fmt: skip
 def test_values_as_a_person_would_type_them(value: object, text: str) -> None:
     assert value_text(value) == text
 

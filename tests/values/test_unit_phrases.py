@@ -19,90 +19,30 @@ from kgtable.values.units import (
 )
 
 TEXTS: list[tuple[str, str | None, int | None]] = [
-    ("(in millions, except per share data)", None, 6),
-    ("$ in millions", "CCY_USD", 6),
-    ("US$’000", "CCY_USD", 3),
-    ("$000", "CCY_USD", 3),
-    ("(000's)", None, 3),
-    ("£m", "CCY_GBP", 6),
-    ("€ billions", "CCY_EUR", 9),
-    ("RMB’Million", "CCY_CNY", 6),
-    ("USD denominated RMB’Million", "CCY_CNY", 6),
-    ("(in thousands of U.S. dollars)", "CCY_USD", 3),
-    ("in millions of Canadian dollars", "CCY_CAD", 6),
-    ("(in millions of €)", "CCY_EUR", 6),
-    ("$ MILLION", "CCY_USD", 6),
-    ("Rs. in crore", "CCY_INR", 7),
-    ("EUR m", "CCY_EUR", 6),
-    ("T€", "CCY_EUR", 3),
-    ("TEUR", "CCY_EUR", 3),
-    ("Mio. €", "CCY_EUR", 6),
-    ("k€", "CCY_EUR", 3),
-    ("$mm", "CCY_USD", 6),
-    ("2019 £m", "CCY_GBP", 6),
-    ("Millions of yen", "CCY_JPY", 6),
-    ("EUR", "CCY_EUR", None),
-    ("Price (€)", "CCY_EUR", None),
-    ("Revenue ($m)", "CCY_USD", 6),
-    ("payments volume ( billions )", None, 9),
-    ("Population (millions)", None, 6),
-    ("Average population (x 1000)", None, 3),
-    ("Number of shares (1,000)", None, None),
-    ("(%)", "PERCENT", None),
-    ("Δ in %", "PERCENT", None),
-    ("% of Total", "PERCENT", None),
-    ("Weight (kg)", "KiloGM", None),
-    ("0-100 km/h (s)", "SEC", None),
-    ("Break (min)", "MIN", None),
-    ("2019-20 kg", "KiloGM", None),
-    ("Length [m]", "M", None),
-    ("Height (m)", "M", None),
-    ("Distance, km", "KiloM", None),
-    ("Area in km²", "KiloM2", None),
-    ("CO2 emissions (t)", "TONNE", None),
-    ("million tonnes", "TONNE", 6),
-    ("Speed (km/h)", "KiloM-PER-HR", None),
-    ("Rainfall (in)", "IN", None),
-    ("Current (A)", "A", None),
-    ("Duration (min)", "MIN", None),
-    ("Basic EPS (pence)", "CCY_GBP", -2),
-    ("Earnings per share (cents)", None, -2),
-]
+    ("(in millions, except per share data)", None, 6), ("$ in millions", "CCY_USD", 6), ("US$’000", "CCY_USD", 3),
+    ("$000", "CCY_USD", 3), ("(000's)", None, 3), ("£m", "CCY_GBP", 6), ("€ billions", "CCY_EUR", 9),
+    ("RMB’Million", "CCY_CNY", 6), ("USD denominated RMB’Million", "CCY_CNY", 6),
+    ("(in thousands of U.S. dollars)", "CCY_USD", 3), ("in millions of Canadian dollars", "CCY_CAD", 6),
+    ("(in millions of €)", "CCY_EUR", 6), ("$ MILLION", "CCY_USD", 6), ("Rs. in crore", "CCY_INR", 7),
+    ("EUR m", "CCY_EUR", 6), ("T€", "CCY_EUR", 3), ("TEUR", "CCY_EUR", 3), ("Mio. €", "CCY_EUR", 6),
+    ("k€", "CCY_EUR", 3), ("$mm", "CCY_USD", 6), ("2019 £m", "CCY_GBP", 6), ("Millions of yen", "CCY_JPY", 6),
+    ("EUR", "CCY_EUR", None), ("Price (€)", "CCY_EUR", None), ("Revenue ($m)", "CCY_USD", 6),
+    ("payments volume ( billions )", None, 9), ("Population (millions)", None, 6),
+    ("Average population (x 1000)", None, 3), ("Number of shares (1,000)", None, None), ("(%)", "PERCENT", None),
+    ("Δ in %", "PERCENT", None), ("% of Total", "PERCENT", None), ("Weight (kg)", "KiloGM", None),
+    ("0-100 km/h (s)", "SEC", None), ("Break (min)", "MIN", None), ("2019-20 kg", "KiloGM", None),
+    ("Length [m]", "M", None), ("Height (m)", "M", None), ("Distance, km", "KiloM", None),
+    ("Area in km²", "KiloM2", None), ("CO2 emissions (t)", "TONNE", None), ("million tonnes", "TONNE", 6),
+    ("Speed (km/h)", "KiloM-PER-HR", None), ("Rainfall (in)", "IN", None), ("Current (A)", "A", None),
+    ("Duration (min)", "MIN", None), ("Basic EPS (pence)", "CCY_GBP", -2), ("Earnings per share (cents)", None, -2),
+]  # fmt: skip
 
 NOTHING = [
-    "",
-    "Total",
-    "Year",
-    "Day",
-    "Points",
-    "Wins (W)",
-    "Losses (L)",
-    "Blocks (B)",
-    "(a)",
-    "A-1000",
-    "SP-1,000",
-    "(1)",
-    "(unaudited)",
-    "m",
-    "(m)",
-    "Note",
-    "December 31",
-    "2019",
-    "Amount in 2019",
-    "Class A",
-    "Runs (in)",
-    "Won",
-    "GB",
-    "M",
-    "COP",
-    "Gamma",
-    "Grades",
-    "b (pm)",
-    "Population density (/mi²)",
-    "Deaths (per 1000)",
-    "Less than 1 year",
+    "", "Total", "Year", "Day", "Points", "Wins (W)", "Losses (L)", "Blocks (B)", "(a)", "A-1000", "SP-1,000", "(1)",
+    "(unaudited)", "m", "(m)", "Note", "December 31", "2019", "Amount in 2019", "Class A", "Runs (in)", "Won", "GB",
+    "M", "COP", "Gamma", "Grades", "b (pm)", "Population density (/mi²)", "Deaths (per 1000)", "Less than 1 year",
     "x" * 1000,
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "unit", "scale"), TEXTS)
@@ -148,23 +88,12 @@ def test_any_text_is_read_and_every_unit_is_qudts(text: str) -> None:
 @pytest.mark.parametrize(
     ("symbol", "name", "unit"),
     [
-        ("km/h", "", "KiloM-PER-HR"),
-        ("kg", "", "KiloGM"),
-        ("m", "Height", "M"),
-        ("m", "HEIGHT of towers", "M"),
-        ("m", "Votes", None),
-        ("in", "Rainfall", "IN"),
-        ("in", "Runs", None),
-        ("K", "Melting point", "K"),
-        ("x", "Weight", None),
-        ("year", "", None),
-        ("Gamma", "", None),
-        ("EUR", "", None),
-        ("", "", None),
-        ("<b>", "Weight", None),
-        ("\u202ekg", "", None),
+        ("km/h", "", "KiloM-PER-HR"), ("kg", "", "KiloGM"), ("m", "Height", "M"), ("m", "HEIGHT of towers", "M"),
+        ("m", "Votes", None), ("in", "Rainfall", "IN"), ("in", "Runs", None), ("K", "Melting point", "K"),
+        ("x", "Weight", None), ("year", "", None), ("Gamma", "", None), ("EUR", "", None), ("", "", None),
+        ("<b>", "Weight", None), ("\u202ekg", "", None),
     ],
-)
+)  # fmt: skip
 def test_which_symbols_are_units(symbol: str, name: str, unit: str | None) -> None:
     assert unit_of_symbol(symbol, name) == unit
 
@@ -202,24 +131,13 @@ def test_every_unit_is_qudts(symbol: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("clause", "unit", "scale"),
     [
-        ("Amounts in US$ thousands", "CCY_USD", 3),
-        ("million tonnes", "TONNE", 6),
-        ("× 10³ m³", "M3", 3),
-        ("10**6 kg", "KiloGM", 6),
-        ("'000", None, 3),
-        ("$'000,000", "CCY_USD", 6),
-        ("mUSD", "CCY_USD", 6),
-        ("USDm", "CCY_USD", 6),
-        ("KEUR", "CCY_EUR", 3),
-        ("$b", "CCY_USD", 9),
-        ("bps", "PERCENT", -2),
-        ("pence", "CCY_GBP", -2),
-        ("cents", None, -2),
-        ("‰", "PERMILLE", None),
-        ("new taiwan dollars in millions", "CCY_TWD", 6),
-        ("(millions)", None, 6),
+        ("Amounts in US$ thousands", "CCY_USD", 3), ("million tonnes", "TONNE", 6), ("× 10³ m³", "M3", 3),
+        ("10**6 kg", "KiloGM", 6), ("'000", None, 3), ("$'000,000", "CCY_USD", 6), ("mUSD", "CCY_USD", 6),
+        ("USDm", "CCY_USD", 6), ("KEUR", "CCY_EUR", 3), ("$b", "CCY_USD", 9), ("bps", "PERCENT", -2),
+        ("pence", "CCY_GBP", -2), ("cents", None, -2), ("‰", "PERMILLE", None),
+        ("new taiwan dollars in millions", "CCY_TWD", 6), ("(millions)", None, 6),
     ],
-)
+)  # fmt: skip
 def test_clauses(clause: str, unit: str | None, scale: int | None) -> None:
     assert parse_clause(clause) == Clause(unit, scale)
 
@@ -235,13 +153,10 @@ def test_what_says_anything_else(clause: str) -> None:
 @pytest.mark.parametrize(
     ("clause", "name", "found"),
     [
-        ("m", "Height", Clause("M")),
-        ("m", "Population", Clause(None, 6)),
-        ("m", "Votes", None),
-        ("(t)", "CO2 emissions", Clause("TONNE")),
-        ("min", "Played", Clause("MIN")),
+        ("m", "Height", Clause("M")), ("m", "Population", Clause(None, 6)), ("m", "Votes", None),
+        ("(t)", "CO2 emissions", Clause("TONNE")), ("min", "Played", Clause("MIN")),
     ],
-)
+)  # fmt: skip
 def test_symbols_that_need_the_name_beside_them(clause: str, name: str, found: Clause | None) -> None:
     assert parse_clause(clause, name) == found
 
@@ -268,22 +183,13 @@ def test_any_clause_is_read_and_its_unit_is_qudts(clause: str, name: str) -> Non
 @pytest.mark.parametrize(
     ("code", "unit", "scale", "shift"),
     [
-        ("0%", "PERCENT", 0, 2),
-        ("0.00%;[Red]-0.00%", "PERCENT", 0, 2),
-        ('"$"#,##0.00', "CCY_USD", None, 0),
-        ("$#,##0_);($#,##0)", "CCY_USD", None, 0),
-        ("[$€-407] #,##0.00", "CCY_EUR", None, 0),
-        ("#,##0.00 [$EUR]", "CCY_EUR", None, 0),
-        ("£#,##0", "CCY_GBP", None, 0),
-        ('#,##0 "kg"', "KiloGM", None, 0),
-        ('0.0 "million"', None, 6, 0),
-        ('"€"0.0" bn"', "CCY_EUR", 9, 0),
-        ('[$€-2]\\ #,##0.00" m"', "CCY_EUR", 6, 0),
-        ('#,##0.0" m"', "M", None, 0),
-        ('#,##0.0" kt"', "KiloTONNE", None, 0),
-        ('0.0,, "million"', None, None, 0),
+        ("0%", "PERCENT", 0, 2), ("0.00%;[Red]-0.00%", "PERCENT", 0, 2), ('"$"#,##0.00', "CCY_USD", None, 0),
+        ("$#,##0_);($#,##0)", "CCY_USD", None, 0), ("[$€-407] #,##0.00", "CCY_EUR", None, 0),
+        ("#,##0.00 [$EUR]", "CCY_EUR", None, 0), ("£#,##0", "CCY_GBP", None, 0), ('#,##0 "kg"', "KiloGM", None, 0),
+        ('0.0 "million"', None, 6, 0), ('"€"0.0" bn"', "CCY_EUR", 9, 0), ('[$€-2]\\ #,##0.00" m"', "CCY_EUR", 6, 0),
+        ('#,##0.0" m"', "M", None, 0), ('#,##0.0" kt"', "KiloTONNE", None, 0), ('0.0,, "million"', None, None, 0),
     ],
-)
+)  # fmt: skip
 def test_formats(code: str, unit: str | None, scale: int | None, shift: int) -> None:
     expected = FormatUnit(unit, scale, shift)
     assert read_number_format(code) == (None if expected == FormatUnit() else expected)
@@ -302,13 +208,10 @@ def test_any_format_is_read(code: str) -> None:
 @pytest.mark.parametrize(
     ("text", "unit", "per"),
     [
-        ("EJ/yr", "ExaJ", "yr"),
-        ("kg CO2/MWh", "KiloGM", "MWh"),
-        ("EUR/MWh", "CCY_EUR", "MWh"),
-        ("Mt CO2", "MegaTONNE", None),
-        ("km/h", "KiloM-PER-HR", None),
+        ("EJ/yr", "ExaJ", "yr"), ("kg CO2/MWh", "KiloGM", "MWh"), ("EUR/MWh", "CCY_EUR", "MWh"),
+        ("Mt CO2", "MegaTONNE", None), ("km/h", "KiloM-PER-HR", None),
     ],
-)
+)  # fmt: skip
 def test_a_unit_per_another_is_kept_whole(text: str, unit: str, per: str | None) -> None:
     phrase = parse_unit_phrase(text)
     assert phrase is not None

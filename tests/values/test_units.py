@@ -28,28 +28,13 @@ from kgtable.values.units import (
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("kg", "KiloGM"),
-        ("Kilograms", "KiloGM"),
-        ("m", "M"),
-        ("t", "TONNE"),
-        ("in", "IN"),
-        ("h", "HR"),
-        ("A", "A"),
-        ("°C", "DEG_C"),
-        ("Cel", "DEG_C"),
-        ("m.s-1", "M-PER-SEC"),
-        ("km/h", "KiloM-PER-HR"),
-        ("kilometers per hour", "KiloM-PER-HR"),
-        ("square kilometres", "KiloM2"),
-        ("kg/m³", "KiloGM-PER-M3"),
-        ("%", "PERCENT"),
-        ("$", "CCY_USD"),
-        ("€", "CCY_EUR"),
-        ("¥", "CCY_JPY"),
-        ("CHF", "CCY_CHF"),
+        ("kg", "KiloGM"), ("Kilograms", "KiloGM"), ("m", "M"), ("t", "TONNE"), ("in", "IN"), ("h", "HR"), ("A", "A"),
+        ("°C", "DEG_C"), ("Cel", "DEG_C"), ("m.s-1", "M-PER-SEC"), ("km/h", "KiloM-PER-HR"),
+        ("kilometers per hour", "KiloM-PER-HR"), ("square kilometres", "KiloM2"), ("kg/m³", "KiloGM-PER-M3"),
+        ("%", "PERCENT"), ("$", "CCY_USD"), ("€", "CCY_EUR"), ("¥", "CCY_JPY"), ("CHF", "CCY_CHF"),
         ("KiloGM", "KiloGM"),
     ],
-)
+)  # fmt: skip
 def test_units_by_symbol_name_and_code(text: str, name: str) -> None:
     unit = find_unit(text)
     assert unit is not None
@@ -89,20 +74,10 @@ def test_every_currency_that_can_be_printed_is_in_qudt() -> None:
 @pytest.mark.parametrize(
     ("text", "sign"),
     [
-        ("US$ 5", "US$"),
-        ("U.S. $5", "U.S. $"),
-        ("$5", "$"),
-        ("CHF 5", "CHF"),
-        ("CN¥5", "CN¥"),
-        ("Rs. 5", "Rs."),
-        ("CHFx 5", None),
-        ("usd 5", None),
-        ("TRY 5", None),
-        ("5 $", None),
-        ("", None),
-        ("\u202e$5", None),
+        ("US$ 5", "US$"), ("U.S. $5", "U.S. $"), ("$5", "$"), ("CHF 5", "CHF"), ("CN¥5", "CN¥"), ("Rs. 5", "Rs."),
+        ("CHFx 5", None), ("usd 5", None), ("TRY 5", None), ("5 $", None), ("", None), ("\u202e$5", None),
     ],
-)
+)  # fmt: skip
 def test_the_sign_before_a_number_the_longest_that_fits(text: str, sign: str | None) -> None:
     match = currency_prefix().match(text)
     assert (match and match[0]) == sign
@@ -129,50 +104,26 @@ def test_scale_words_scale_a_number(word: str) -> None:
 
 
 NAMES = [
-    ("Gross margin %", Measure.PERCENT),
-    ("% Change", Measure.PERCENT),
-    ("Percentage of revenue", Measure.PERCENT),
-    ("Effective tax rate", Measure.RATE),
-    ("Discount rate (1)", Measure.RATE),
-    ("Rate (cent/word)", None),
-    ("Rate (per hour)", None),
-    ("Rate of compensation increase", Measure.RATE),
-    ("Expected volatility", Measure.RATE),
-    ("Basic earnings per share", Measure.PER_SHARE),
-    ("Diluted EPS", Measure.PER_SHARE),
+    ("Gross margin %", Measure.PERCENT), ("% Change", Measure.PERCENT), ("Percentage of revenue", Measure.PERCENT),
+    ("Effective tax rate", Measure.RATE), ("Discount rate (1)", Measure.RATE), ("Rate (cent/word)", None),
+    ("Rate (per hour)", None), ("Rate of compensation increase", Measure.RATE), ("Expected volatility", Measure.RATE),
+    ("Basic earnings per share", Measure.PER_SHARE), ("Diluted EPS", Measure.PER_SHARE),
     ("Net income per common share - diluted", Measure.PER_SHARE),
     ("Weighted-average exercise price", Measure.PER_SHARE),
-    ("Weighted Average Grant Date Fair Value", Measure.PER_SHARE),
-    ("Number of shares", Measure.SHARES),
+    ("Weighted Average Grant Date Fair Value", Measure.PER_SHARE), ("Number of shares", Measure.SHARES),
     ("Weighted average common shares outstanding", Measure.SHARES),
     ("Basic weighted average common shares outstanding", Measure.SHARES),
-    ("Shares used in computing diluted earnings", Measure.SHARES),
-    ("Number of employees", Measure.COUNT),
-    ("Headcount", Measure.COUNT),
-    ("Current ratio", Measure.RATIO),
-    ("Interest cover (times)", Measure.RATIO),
-    ("Weighted average remaining lease term (years)", Measure.DURATION),
-    ("Expected life (in years)", Measure.DURATION),
+    ("Shares used in computing diluted earnings", Measure.SHARES), ("Number of employees", Measure.COUNT),
+    ("Headcount", Measure.COUNT), ("Current ratio", Measure.RATIO), ("Interest cover (times)", Measure.RATIO),
+    ("Weighted average remaining lease term (years)", Measure.DURATION), ("Expected life (in years)", Measure.DURATION),
     ("Fiscal year", Measure.YEAR),
-]
+]  # fmt: skip
 
 AMOUNTS = [
-    "",
-    "Revenue",
-    "Gross margin",
-    "Income tax at statutory rate",
-    "Foreign rate differential",
-    "Interest rate swaps",
-    "Share-based compensation",
-    "Issuance of common shares",
-    "5.25% senior notes",
-    "Notes, 50 percent owned",
-    "2019",
-    "Years ended December 31,",
-    "Total stockholders' equity",
-    "Long-term debt",
-    "Employee benefits",
-]
+    "", "Revenue", "Gross margin", "Income tax at statutory rate", "Foreign rate differential", "Interest rate swaps",
+    "Share-based compensation", "Issuance of common shares", "5.25% senior notes", "Notes, 50 percent owned", "2019",
+    "Years ended December 31,", "Total stockholders' equity", "Long-term debt", "Employee benefits",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "measure"), NAMES)

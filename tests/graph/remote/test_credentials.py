@@ -29,15 +29,12 @@ def test_this_machine_may_have_them(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "origins", "may"),
     [
-        ("https://e.org/q", "https://e.org", True),
-        ("https://e.org/q", "http://other https://e.org/", True),
-        ("https://e.org:8080/q", "https://e.org", False),
-        ("http://e.org/q", "https://e.org", False),
-        ("https://e.org.evil.org/q", "https://e.org", False),
-        ("http://localhost.evil.org/", "", False),
+        ("https://e.org/q", "https://e.org", True), ("https://e.org/q", "http://other https://e.org/", True),
+        ("https://e.org:8080/q", "https://e.org", False), ("http://e.org/q", "https://e.org", False),
+        ("https://e.org.evil.org/q", "https://e.org", False), ("http://localhost.evil.org/", "", False),
         ("http://127.0.0.1.evil.org/", "", False),
     ],
-)
+)  # fmt: skip
 def test_others_only_where_their_origin_is_named(url: str, origins: str, may: bool) -> None:
     environment = {**SECRET, ORIGINS: origins}
     if may:

@@ -155,11 +155,9 @@ def test_whole_graphs_by_the_graph_store_protocol(server: Misbehaving) -> None:
     remote.delete_graph("http://g")
     remote_store(server, "virtuoso").put_graph(None, TRIPLE)
     assert [(asked.method, asked.path) for asked in server.asked] == [
-        ("GET", "/sparql?x=1&graph=http%3A%2F%2Fg%2F%C3%A4%20b"),
-        ("PUT", "/sparql?x=1&default"),
-        ("DELETE", "/sparql?x=1&graph=http%3A%2F%2Fg"),
-        ("PUT", "/sparql?x=1&graph=urn%3Akgtable%3Adescription"),
-    ]
+        ("GET", "/sparql?x=1&graph=http%3A%2F%2Fg%2F%C3%A4%20b"), ("PUT", "/sparql?x=1&default"),
+        ("DELETE", "/sparql?x=1&graph=http%3A%2F%2Fg"), ("PUT", "/sparql?x=1&graph=urn%3Akgtable%3Adescription"),
+    ]  # fmt: skip
     assert server.asked[1].body == TRIPLE
     server.answers = [Answer(404)]
     assert list(remote.graph("http://gone")) == []

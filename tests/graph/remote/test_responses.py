@@ -50,12 +50,10 @@ def test_triples_are_read_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize(
     ("answer", "rows", "dialect"),
     [
-        (reply(status=206), 1, "generic"),
-        (reply(x_sql_state="S1TAT"), 1, "generic"),
-        (reply(x_sparql_maxrows="3"), 3, "generic"),
-        (reply(), 10_000, "virtuoso"),
+        (reply(status=206), 1, "generic"), (reply(x_sql_state="S1TAT"), 1, "generic"),
+        (reply(x_sparql_maxrows="3"), 3, "generic"), (reply(), 10_000, "virtuoso"),
     ],
-)
+)  # fmt: skip
 def test_a_cut_result_is_an_error(answer: HttpReply, rows: int, dialect: str) -> None:
     with pytest.raises(RemoteStoreError, match=f"only a part of the results, {rows:,} rows"):
         refuse_partial(answer, rows, DIALECTS[dialect], URL)

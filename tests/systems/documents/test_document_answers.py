@@ -159,11 +159,8 @@ def test_a_conflict_is_said(graph: kgtable.KnowledgeGraph) -> None:
     sql = "SELECT rain FROM weather WHERE city = 'Rome'"
     verdict = {"verdict": "conflict", "answer": "60", "reason": "the text is about Oslo"}
     script: list[Scripted] = [
-        step("Rain in Rome?"),
-        answers(sql, "120", "Rain fell on 120 days."),
-        verdict,
-        step(answer="60"),
-    ]
+        step("Rain in Rome?"), answers(sql, "120", "Rain fell on 120 days."), verdict, step(answer="60"),
+    ]  # fmt: skip
     answer, model = asked(graph, script, "What is the rain of Rome?")
     assert stages(model)[2] == "compose"
     assert "conflict: the text is about Oslo" in answer.reasons[0]
@@ -177,11 +174,8 @@ def test_a_query_that_fails_is_repaired_once(graph: kgtable.KnowledgeGraph) -> N
     assert "failed" in model.requests[-2].messages[-1]["content"]
     assert answer.text == "2100"
     again: list[Scripted] = [
-        step("Sum?"),
-        answers("SELECT x FROM report"),
-        answers("DROP TABLE report"),
-        step(answer="?"),
-    ]
+        step("Sum?"), answers("SELECT x FROM report"), answers("DROP TABLE report"), step(answer="?"),
+    ]  # fmt: skip
     assert "One SELECT" in " ".join(asked(graph, again)[0].reasons)
 
 

@@ -139,15 +139,11 @@ def test_python_does_not_escape(name: str, python: PythonActions, listener: sock
 
 LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 CTYPES = {
-    "fork": "libc.fork()",
-    "system": "libc.system(b'id > /tmp/out')",
-    "a call by number": "libc.syscall(57)",
-    "namespaces": "libc.unshare(0x10000000)",
-    "mounts": "libc.mount(b'none', b'/site', b'tmpfs', 0, None)",
-    "tracing": "libc.ptrace(16, 1, 0, 0)",
-    "a file in memory": "libc.memfd_create(b'x', 0)",
+    "fork": "libc.fork()", "system": "libc.system(b'id > /tmp/out')", "a call by number": "libc.syscall(57)",
+    "namespaces": "libc.unshare(0x10000000)", "mounts": "libc.mount(b'none', b'/site', b'tmpfs', 0, None)",
+    "tracing": "libc.ptrace(16, 1, 0, 0)", "a file in memory": "libc.memfd_create(b'x', 0)",
     "a socket": "libc.socket(2, 1, 0)",
-}
+}  # fmt: skip
 
 
 @needs_bwrap

@@ -53,11 +53,9 @@ def content(rows: Sequence[Sequence[str]], names: Sequence[str] = ("Name", "Kind
 
 
 ROWS = [
-    ("a", "red", "5", "2024-01-01"),
-    ("b", "blue", "-2.5", "2023-05-06"),
-    ("c", "red", "10", "2024-02-02"),
+    ("a", "red", "5", "2024-01-01"), ("b", "blue", "-2.5", "2023-05-06"), ("c", "red", "10", "2024-02-02"),
     ("d", "green", "", ""),
-]
+]  # fmt: skip
 
 
 def test_columns_have_ranges_or_frequent_values() -> None:

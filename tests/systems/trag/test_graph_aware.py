@@ -15,13 +15,8 @@ from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, graph
 __all__ = ["cache", "graph"]
 
 NOTHING: dict[str, Any] = {
-    "reasoning": "No table tells.",
-    "program": None,
-    "citations": [],
-    "found": False,
-    "answer": "",
-    "alternatives": [],
-}
+    "reasoning": "No table tells.", "program": None, "citations": [], "found": False, "answer": "", "alternatives": [],
+}  # fmt: skip
 BOTH = {"op": "table", "tables": ["T1", "T2"]}
 LARGEST = NOTHING | {
     "reasoning": "T1 and T2 are parts of one table; the largest attendance of both is United's.",

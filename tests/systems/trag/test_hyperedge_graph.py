@@ -40,11 +40,8 @@ def test_hyperedges_are_written_and_kept_by_builds(tmp_path: Path) -> None:
             "season-r0", "season-r1", "rivers", "lakes", "squad", "ports"
         }  # fmt: skip
         assert graph.info()["hypergraph"] == {
-            "hyperedges": 4,
-            "features": ["structural", "heuristic"],
-            "clusters": 2,
-            "typical": 1,
-        }
+            "hyperedges": 4, "features": ["structural", "heuristic"], "clusters": 2, "typical": 1,
+        }  # fmt: skip
         typical = graph.sparql("SELECT ?e ?t { ?e a kgt:Hyperedge ; kgt:feature ?f ; kgt:typical ?t }")
         assert isinstance(typical, pd.DataFrame)
         assert len(typical) == 4

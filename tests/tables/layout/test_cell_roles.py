@@ -8,23 +8,12 @@ from kgtable.tables.layout.cell_roles import Look, is_money_or_scale, is_period,
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (" ", Look.EMPTY),
-        ("—", Look.MISSING),
-        ("$—", Look.MISSING),
-        ("2019 (1)", Look.YEAR),
-        ("(1,234)", Look.NUMBER),
-        ("$ -5 ( 5 )", Look.NUMBER),
-        ("$ 0", Look.NUMBER),
-        ("117 (16.9)", Look.NUMBER),
-        ("12 months", Look.TEXT),
-        ("0%", Look.NUMBER),
-        ("US $’000", Look.UNIT),
-        ("(Dollars in millions, except percentages)", Look.UNIT),
-        ("April 26, 2019", Look.DATE),
-        ("ASC 606", Look.TEXT),
-        ("2019 and 2018", Look.TEXT),
+        (" ", Look.EMPTY), ("—", Look.MISSING), ("$—", Look.MISSING), ("2019 (1)", Look.YEAR), ("(1,234)", Look.NUMBER),
+        ("$ -5 ( 5 )", Look.NUMBER), ("$ 0", Look.NUMBER), ("117 (16.9)", Look.NUMBER), ("12 months", Look.TEXT),
+        ("0%", Look.NUMBER), ("US $’000", Look.UNIT), ("(Dollars in millions, except percentages)", Look.UNIT),
+        ("April 26, 2019", Look.DATE), ("ASC 606", Look.TEXT), ("2019 and 2018", Look.TEXT),
     ],
-)
+)  # fmt: skip
 def test_look(text: str, expected: Look) -> None:
     assert look(text) is expected
 

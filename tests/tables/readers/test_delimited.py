@@ -79,23 +79,16 @@ def test_any_bytes_give_a_grid_or_a_table_error(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "rows"),
     [
-        ("a,b\n1,2\n", (("a", "b"), ("1", "2"))),
-        ("a,b\n\n\n1,2\n\n", (("a", "b"), (), (), ("1", "2"), ())),
-        ("a,b\n1\n1,2,3\n", (("a", "b"), ("1",), ("1", "2", "3"))),
-        (' a , "b"\n', ((" a ", ' "b"'),)),
-        ('"a\nb","c""d"\n', (("a\nb", 'c"d'),)),
-        ('"a\r\nb",c\r\n', (("a\r\nb", "c"),)),
+        ("a,b\n1,2\n", (("a", "b"), ("1", "2"))), ("a,b\n\n\n1,2\n\n", (("a", "b"), (), (), ("1", "2"), ())),
+        ("a,b\n1\n1,2,3\n", (("a", "b"), ("1",), ("1", "2", "3"))), (' a , "b"\n', ((" a ", ' "b"'),)),
+        ('"a\nb","c""d"\n', (("a\nb", 'c"d'),)), ('"a\r\nb",c\r\n', (("a\r\nb", "c"),)),
         ("a;b\n1,5;2\n2,5;3\n", (("a", "b"), ("1,5", "2"), ("2,5", "3"))),
-        ("1,5;2,5\n3,5;4,5\n", (("1,5", "2,5"), ("3,5", "4,5"))),
-        ("a\tb\n1,5\t2\n", (("a", "b"), ("1,5", "2"))),
-        ("a|b|c\n1|2|3\n", (("a", "b", "c"), ("1", "2", "3"))),
-        ("name\nSmith; John\n", (("name",), ("Smith; John",))),
-        ("sep=;\na;b,c\n", (("a", "b,c"),)),
-        ("a\u2028b,c\x85d\n", (("a\u2028b", "c\x85d"),)),
-        ("a,\x01b\x1b\n", (("a", "\x01b\x1b"),)),
-        ("x,y", (("x", "y"),)),
+        ("1,5;2,5\n3,5;4,5\n", (("1,5", "2,5"), ("3,5", "4,5"))), ("a\tb\n1,5\t2\n", (("a", "b"), ("1,5", "2"))),
+        ("a|b|c\n1|2|3\n", (("a", "b", "c"), ("1", "2", "3"))), ("name\nSmith; John\n", (("name",), ("Smith; John",))),
+        ("sep=;\na;b,c\n", (("a", "b,c"),)), ("a\u2028b,c\x85d\n", (("a\u2028b", "c\x85d"),)),
+        ("a,\x01b\x1b\n", (("a", "\x01b\x1b"),)), ("x,y", (("x", "y"),)),
     ],
-)
+)  # fmt: skip
 def test_rows_are_those_of_the_text(tmp_path: Path, content: str, rows: tuple[Row, ...]) -> None:
     assert read(tmp_path / "t.csv", content).rows == rows
 
@@ -154,12 +147,10 @@ def test_empty_files(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a,b\n\0\0\0", "NUL"),
-        (b"PK\x03\x04\x14\0\0\0", "Excel workbook"),
-        (b"%PDF-1.7\n\0\0", "PDF"),
+        (b"a,b\n\0\0\0", "NUL"), (b"PK\x03\x04\x14\0\0\0", "Excel workbook"), (b"%PDF-1.7\n\0\0", "PDF"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
     ],
-)
+)  # fmt: skip
 def test_binary_content_is_named(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(UnreadableTableError, match=words) as raised:
         read(tmp_path / "t.csv", content)
@@ -172,31 +163,15 @@ BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[4]
 @pytest.mark.parametrize(
     ("sample", "delimiter"),
     [
-        ("a,b\n1,2\n", ","),
-        ("a;b\n1;2\n", ";"),
-        ("a;b\n1,5;2,5\n", ";"),
-        ("1,5;2\n3,5;4\n", ";"),
-        ("name;text\nx;one, two\ny;three\n", ";"),
-        ("name;value;unit\n", ";"),
-        ("name\nSmith; John\n", ","),
-        ("Just a note; nothing else", ","),
-        ("a\tb\n1,000\t2\n", "\t"),
-        ("a|b\n1|2\n", "|"),
-        ("about\n~40\n~50\n", ","),
-        ("name\nSmith; John\nDoe; Jane\nRoe; Ann\n", ","),
-        ("Report\n\nName;2018;2019\nx;1;2\ny;3;4\n", ";"),
+        ("a,b\n1,2\n", ","), ("a;b\n1;2\n", ";"), ("a;b\n1,5;2,5\n", ";"), ("1,5;2\n3,5;4\n", ";"),
+        ("name;text\nx;one, two\ny;three\n", ";"), ("name;value;unit\n", ";"), ("name\nSmith; John\n", ","),
+        ("Just a note; nothing else", ","), ("a\tb\n1,000\t2\n", "\t"), ("a|b\n1|2\n", "|"), ("about\n~40\n~50\n", ","),
+        ("name\nSmith; John\nDoe; Jane\nRoe; Ann\n", ","), ("Report\n\nName;2018;2019\nx;1;2\ny;3;4\n", ";"),
         ("Plan and actual, in euros\nMay;IT;8,00;6,41\nMay;HR;4,50;6,88\nJune;IT;1,25;7,02\n", ";"),
-        ('"a;b",c\n"d;e",f\n', ","),
-        ('a,"x;y"\nb,"z;w"\n', ","),
-        ('"a,b";c\n"d,e";f\n', ";"),
-        ("a,b;c\nd,e;f\n", ","),
-        ("Total;net\n1; 2\n", ";"),
-        ("", ","),
-        ("\n\n", ","),
-        ("one\ntwo\n", ","),
-        ("12:30,a|b\n12:45,c|d\n", ","),
+        ('"a;b",c\n"d;e",f\n', ","), ('a,"x;y"\nb,"z;w"\n', ","), ('"a,b";c\n"d,e";f\n', ";"), ("a,b;c\nd,e;f\n", ","),
+        ("Total;net\n1; 2\n", ";"), ("", ","), ("\n\n", ","), ("one\ntwo\n", ","), ("12:30,a|b\n12:45,c|d\n", ","),
     ],
-)
+)  # fmt: skip
 def test_the_delimiter_of_a_sample(sample: str, delimiter: str) -> None:
     assert detect_dialect(sample, whole=True) == TextDialect(delimiter)
 

@@ -71,12 +71,8 @@ def written(delimiter: str, **options: object) -> str:
             "Item\tCode\tWeight\nA, old\tX\t545,3\nB, new\tY\t12,5\n\n"
             "Note: estimates, revised; see page 3\nSource: office, 2020\n",
             (
-                ("Item", "Code", "Weight"),
-                ("A, old", "X", "545,3"),
-                ("B, new", "Y", "12,5"),
-                (),
-                ("Note: estimates, revised; see page 3",),
-                ("Source: office, 2020",),
+                ("Item", "Code", "Weight"), ("A, old", "X", "545,3"), ("B, new", "Y", "12,5"), (),
+                ("Note: estimates, revised; see page 3",), ("Source: office, 2020",),
             ),
             id="notes with commas",
         ),
@@ -85,18 +81,13 @@ def written(delimiter: str, **options: object) -> str:
         pytest.param(
             "Bank,of\tthe\tNorth\nA\t1\nB\t2\n\nC\tD\tE\nx\t1,5\t2\ny\t2,5\t3\n",
             (
-                ("Bank,of", "the", "North"),
-                ("A", "1"),
-                ("B", "2"),
-                (),
-                ("C", "D", "E"),
-                ("x", "1,5", "2"),
+                ("Bank,of", "the", "North"), ("A", "1"), ("B", "2"), (), ("C", "D", "E"), ("x", "1,5", "2"),
                 ("y", "2,5", "3"),
             ),
             id="several tables",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_dialect_is_found(tmp_path: Path, content: str, rows: tuple[tuple[str, ...], ...], stream_above: int) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content, newline="")

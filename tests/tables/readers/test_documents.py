@@ -223,11 +223,8 @@ def test_raised_marks_of_a_word_document_join_no_word(tmp_path: Path) -> None:
     document = docx.Document()
     table = document.add_table(2, 2)
     for (row, column), (text, mark) in {
-        (0, 0): ("Energy", ""),
-        (0, 1): ("GWh", "a"),
-        (1, 0): ("Wind", "1"),
-        (1, 1): ("12", "2"),
-    }.items():
+        (0, 0): ("Energy", ""), (0, 1): ("GWh", "a"), (1, 0): ("Wind", "1"), (1, 1): ("12", "2"),
+    }.items():  # fmt: skip
         paragraph = table.cell(row, column).paragraphs[0]
         paragraph.add_run(text)
         paragraph.add_run(mark).font.superscript = True
@@ -375,11 +372,9 @@ def drawing(path: Path, pages: int) -> Path:
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 3 0 R >>"
     kids = b" ".join(b"%d 0 R" % (4 + number) for number in range(pages))
     parts = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, pages),
-        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
-        *[page] * pages,
-    ]
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, pages),
+        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream), *[page] * pages,
+    ]  # fmt: skip
     content = b"%PDF-1.4\n"
     for number, part in enumerate(parts, 1):
         content += b"%d 0 obj\n%s\nendobj\n" % (number, part)

@@ -39,27 +39,19 @@ def test_the_fault_is_the_first_byte_that_does_not_fit(text: str, at: int) -> No
 @pytest.mark.parametrize(
     ("content", "codec"),
     [
-        (b"", "utf-8"),
-        (b"plain", "utf-8"),
-        ("é".encode("cp1252"), "cp1252"),
-        ("name,größe\n".encode("utf-16-le"), "utf-16-le"),
-        ("name,größe\n".encode("utf-16-be"), "utf-16-be"),
-        ("Größe;São Tomé;Ærø;ñandú;5 µm".encode("cp1252"), "cp1252"),
-        ("Łódź;Gdańsk;Kraków".encode("cp1250"), "cp1250"),
+        (b"", "utf-8"), (b"plain", "utf-8"), ("é".encode("cp1252"), "cp1252"),
+        ("name,größe\n".encode("utf-16-le"), "utf-16-le"), ("name,größe\n".encode("utf-16-be"), "utf-16-be"),
+        ("Größe;São Tomé;Ærø;ñandú;5 µm".encode("cp1252"), "cp1252"), ("Łódź;Gdańsk;Kraków".encode("cp1250"), "cp1250"),
         ("Nüfus;Çankırı;Şanlıurfa".encode("cp1254"), "cp1254"),
         ("Klaipėda;Šiauliai;skaičių".encode("cp1257"), "cp1257"),
-        ("Москва;Население;Казань".encode("cp1251"), "cp1251"),
-        ("Αθήνα;Πληθυσμός;Πάτρα".encode("cp1253"), "cp1253"),
+        ("Москва;Население;Казань".encode("cp1251"), "cp1251"), ("Αθήνα;Πληθυσμός;Πάτρα".encode("cp1253"), "cp1253"),
         ("市名,人口\n札幌市,1973395\n".encode("shift_jis"), "shift_jis"),
         ("城市,人口\n台北市,2602418\n".encode("big5"), "big5"),
-        ("Область;Население;Казань".encode("cp866"), "cp866"),
-        ("Größe;Köln;Übung".encode("cp850"), "cp850"),
-        ("Málaga;Año;niño".encode("cp850"), "cp850"),
-        ("Größe;5 ¢".encode("cp437"), "cp437"),
-        ("“Größe”;Île–de–France;5 ±1;„été“".encode("cp1252"), "cp1252"),
-        ("éüß".encode() + b"\xff", "utf-8"),
+        ("Область;Население;Казань".encode("cp866"), "cp866"), ("Größe;Köln;Übung".encode("cp850"), "cp850"),
+        ("Málaga;Año;niño".encode("cp850"), "cp850"), ("Größe;5 ¢".encode("cp437"), "cp437"),
+        ("“Größe”;Île–de–France;5 ±1;„été“".encode("cp1252"), "cp1252"), ("éüß".encode() + b"\xff", "utf-8"),
     ],
-)
+)  # fmt: skip
 def test_encodings_without_a_mark(content: bytes, codec: str) -> None:
     assert detect_encoding([content]).codec == codec
 

@@ -28,9 +28,7 @@ from tests.tables.readers.files import read_all, read_one
         (
             '[{"a": 1, "d": {"name": "x", "n": {"o": 2}}}, {"d": null}, {"d": {"age": 7}}]',
             (
-                ("a", "d.name", "d.n", "d.age"),
-                ("1", "x", '{"o":2}', ""),
-                ("", "null", "null", "null"),
+                ("a", "d.name", "d.n", "d.age"), ("1", "x", '{"o":2}', ""), ("", "null", "null", "null"),
                 ("", "", "", "7"),
             ),
         ),
@@ -39,7 +37,7 @@ from tests.tables.readers.files import read_all, read_one
         ('{"a": {"b": 1}}\n{"a": {"c": 2}}\n', (("a.b", "a.c"), ("1", ""), ("", "2"))),
         ('{"a": 1}\n{"a": 2}\n', (("a",), ("1",), ("2",))),
     ],
-)
+)  # fmt: skip
 def test_json_shapes(tmp_path: Path, content: str, rows: tuple[Row, ...] | None) -> None:
     expected = rows or (("a",), ("1.50",), ("1e400",), ("12345678901234567890.10",))
     assert read_one(tmp_path / "t.json", content).rows == expected

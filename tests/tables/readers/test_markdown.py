@@ -51,15 +51,11 @@ def test_every_table_with_what_surrounds_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "cells"),
     [
-        ("| a | b |", ("a", "b")),
-        ("a | b", ("a", "b")),
-        ("| a |  |", ("a", "")),
-        ("|  | b |", ("", "b")),
-        ("| 5* | `x` | _y_ |", ("5*", "x", "y")),
-        ("| *a* and *b* |", ("*a* and *b*",)),
+        ("| a | b |", ("a", "b")), ("a | b", ("a", "b")), ("| a |  |", ("a", "")), ("|  | b |", ("", "b")),
+        ("| 5* | `x` | _y_ |", ("5*", "x", "y")), ("| *a* and *b* |", ("*a* and *b*",)),
         ("| ![logo](x.png) |", ("logo",)),
     ],
-)
+)  # fmt: skip
 def test_cells_of_a_line(line: str, cells: tuple[str, ...]) -> None:
     assert split_row(line) == cells
 

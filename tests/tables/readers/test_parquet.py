@@ -22,16 +22,11 @@ from tests.tables.readers.files import read_all, read_one
 
 TABLE = pa.table(
     {
-        "i": pa.array([1, None], pa.int8()),
-        "f": pa.array([0.1, 2.0], pa.float32()),
-        "s": ["x", " y "],
-        "d": [dt.date(2024, 1, 2), None],
-        "m": pa.array([Decimal("1.50"), None]),
-        "l": [[1, 2], None],
-        "t": pa.array([0, 1], pa.timestamp("ns")),
-        "b": [True, False],
+        "i": pa.array([1, None], pa.int8()), "f": pa.array([0.1, 2.0], pa.float32()), "s": ["x", " y "],
+        "d": [dt.date(2024, 1, 2), None], "m": pa.array([Decimal("1.50"), None]), "l": [[1, 2], None],
+        "t": pa.array([0, 1], pa.timestamp("ns")), "b": [True, False],
     }
-)
+)  # fmt: skip
 ROWS = (
     ("i", "f", "s", "d", "m", "l", "t", "b"),
     ("1", "0.1", "x", "2024-01-02", "1.50", "[1,2]", "1970-01-01", "TRUE"),
@@ -61,12 +56,10 @@ def feather(table: pa.Table) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("t.parquet", parquet(TABLE)),
-        ("t.feather", feather(TABLE)),
-        ("t.arrow", arrow(TABLE)),
+        ("t.parquet", parquet(TABLE)), ("t.feather", feather(TABLE)), ("t.arrow", arrow(TABLE)),
         ("s.arrow", arrow(TABLE, stream=True)),
     ],
-)
+)  # fmt: skip
 def test_values_become_text(tmp_path: Path, name: str, content: bytes) -> None:
     assert read_one(tmp_path / name, content).rows == ROWS
 
@@ -115,15 +108,11 @@ def test_damaged_bytes_give_a_grid_or_a_table_error(tmp_path: Path, data: st.Dat
 def test_a_frame_of_many_types() -> None:
     frame = pd.DataFrame(
         {
-            "i": [1, 2],
-            "f": np.array([0.1, np.nan], dtype="float32"),
-            "d": pd.to_datetime(["2024-01-01", None]),
-            "n": pd.array([None, 3], dtype="Int64"),
-            "c": pd.Categorical(["u", "v"]),
-            "o": [[1, 2], {"a": dt.date(2024, 1, 1)}],
-            "s": ["x", None],
+            "i": [1, 2], "f": np.array([0.1, np.nan], dtype="float32"), "d": pd.to_datetime(["2024-01-01", None]),
+            "n": pd.array([None, 3], dtype="Int64"), "c": pd.Categorical(["u", "v"]),
+            "o": [[1, 2], {"a": dt.date(2024, 1, 1)}], "s": ["x", None],
         }
-    )
+    )  # fmt: skip
     grid = grid_from_frame(frame, "t", Context(title="T"))
     assert grid.rows == (
         ("i", "f", "d", "n", "c", "o", "s"),

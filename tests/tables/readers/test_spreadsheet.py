@@ -29,14 +29,9 @@ SOUND = workbook_bytes({"A1": "a", "B2": 2.5, "C3": True})
 
 def test_values_are_what_a_person_would_type(tmp_path: Path) -> None:
     cells = {
-        "A1": " text ",
-        "B1": 3,
-        "C1": 1234.5,
-        "D1": True,
-        "E1": dt.date(2024, 12, 31),
-        "F1": dt.datetime(2024, 12, 31, 13, 45),
-        "G1": "007",
-    }
+        "A1": " text ", "B1": 3, "C1": 1234.5, "D1": True, "E1": dt.date(2024, 12, 31),
+        "F1": dt.datetime(2024, 12, 31, 13, 45), "G1": "007",
+    }  # fmt: skip
     grid = read_one(tmp_path / "t.xlsx", workbook_bytes(cells))
     assert grid.rows == ((" text ", "3", "1234.5", "TRUE", "2024-12-31", "2024-12-31T13:45:00", "007"),)
     assert grid.id == "t"
@@ -290,12 +285,8 @@ def test_what_is_no_workbook(tmp_path: Path, content: bytes) -> None:
 def test_sheets_and_their_rows(tmp_path: Path) -> None:
     path = tmp_path / "-ü 'x.xlsx"
     cells: dict[str, object] = {
-        "A1": 'a"\u2028\n\u202e',
-        "B1": 3.5,
-        "C1": True,
-        "A2": dt.datetime(2024, 12, 31, 13, 45),
-        "B2": dt.time(1, 2),
-    }
+        "A1": 'a"\u2028\n\u202e', "B1": 3.5, "C1": True, "A2": dt.datetime(2024, 12, 31, 13, 45), "B2": dt.time(1, 2),
+    }  # fmt: skip
     path.write_bytes(workbook_bytes(cells))
     [sheet] = read_sheets(path, by_name=False)
     assert (sheet.name, sheet.number, sheet.merged) == ("Sheet", 0, [])
