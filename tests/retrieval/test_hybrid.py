@@ -57,9 +57,7 @@ def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
     generation = build(write_tables(tmp_path / "tables"), tmp_path / "kg", "none")
     names = Namespaces(generation.base)
     hybrid = HybridRetriever(
-        EmbeddedStore(generation.store_path, names.prefixes),
-        names,
-        GraphIndex(generation.index_path, load_words),
+        EmbeddedStore(generation.store_path, names.prefixes), names, GraphIndex(generation.index_path, load_words)
     )
     found = hybrid.retrieve("How many gold medals did Kenya win?", 3)
     assert found.triples[0].table == "medals"
