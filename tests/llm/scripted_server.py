@@ -110,6 +110,10 @@ class ScriptedServer:
         """The base URL of the API for a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
+    def act(self, *script: Act) -> None:
+        """Go on with another script."""
+        self._script = script
+
     def __enter__(self) -> ScriptedServer:
         self._thread.start()
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ SMALL = ServerLimits(query_seconds=2.0, memory=600 << 20, result=1 << 20, query_
 QUEUE = QueueLimits(processes=2, waiting=8, patience=3.0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A read-only server on a small store, with tight limits."""
     source = store_with(tmp_path_factory.mktemp("reading") / "store", DATA)
@@ -32,8 +33,8 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+@pytest.fixture(scope="session")
+def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A writable server whose queries see the store's own default graph."""
     source = store_with(tmp_path_factory.mktemp("writing") / "store", DATA)
     settings = ServerSettings(
@@ -41,6 +42,14 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     with running(settings, source) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def writing(writable: Running) -> Running:
+    """The writable server with the data as they were."""
+    statements = re.sub(r"(<\S+>) \{", r"GRAPH \1 {", DATA)
+    assert writable.update(f"DROP ALL ; INSERT DATA {{ {statements} }}").status_code == 204
+    return writable
 
 
 @pytest.fixture(scope="session")

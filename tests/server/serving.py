@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -17,7 +18,7 @@ import pyoxigraph as ox
 from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES
 from kgtable.server.app import Server
-from kgtable.server.options import ServerSettings
+from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.running import address, bind, http_server
 from kgtable.server.state import WIDELY_USED, ServerState, StoreSource, stamp_of
 from kgtable.server.workers.process import View
@@ -49,7 +50,9 @@ class Running:
 
 @contextmanager
 def running(settings: ServerSettings, source: StoreSource) -> Iterator[Running]:
-    """Runs a server until the block ends."""
+    """Runs a server until the block ends, with two processes for queries unless the settings say how many."""
+    if settings.queue == QueueLimits():
+        settings = replace(settings, queue=QueueLimits(processes=2))
     with bind(settings) as listener:
         state, log = ServerState(settings, source), io.StringIO()
         server = http_server(Server(state, log), settings.connections)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import kgtable
 from kgtable.building.generations import GraphDirectory
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.resources import PACKAGE
-from kgtable.server.options import QueueLimits, ServerSettings
+from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views import answer_card, explorer
 from kgtable.server.views.explorer import OPERATIONS, Explorer
@@ -47,14 +47,16 @@ def reply(request: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def modelled(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Running, ScriptedServer]]:
-    with ScriptedServer(reply) as model:
-        monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
-        monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
-        monkeypatch.setenv("KGTABLE_MODEL", "scripted")
-        with running(ServerSettings(port=0), GraphFolder(graph_folder)) as server:
-            yield server, model
+@pytest.fixture(scope="module")
+def modelled(graph_folder: Path) -> Iterator[tuple[Running, ScriptedServer]]:
+    with ScriptedServer(reply) as model, ExitStack() as opened:
+        with pytest.MonkeyPatch.context() as patch:  # for the processes that the server starts with
+            patch.setenv("KGTABLE_BASE_URL", model.base_url)
+            patch.setenv("KGTABLE_API_KEY", "a-test-key")
+            patch.setenv("KGTABLE_MODEL", "scripted")
+            server = opened.enter_context(running(ServerSettings(port=0), GraphFolder(graph_folder)))
+            assert server.client.get("/api/info").status_code == 200
+        yield server, model
 
 
 def events(server: Running, question: str) -> list[tuple[str, Any]]:
@@ -120,26 +122,6 @@ def test_stages_and_what_was_found_come_before_the_answer(exploring: Running) ->
     assert found["text"].startswith("Found ")
 
 
-def test_a_question_that_nobody_waits_for_ends_its_process(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedServer([Hang(300)]) as model:
-        monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
-        monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
-        monkeypatch.setenv("KGTABLE_MODEL", "scripted")
-        settings = ServerSettings(port=0, queue=QueueLimits(processes=1))
-        with running(settings, GraphFolder(graph_folder)) as server:
-            headers = {"accept": "text/event-stream"}
-            pool = server.state.explorers
-            with server.client.stream("POST", "/api/ask", json={"question": QUESTION}, headers=headers) as answer:
-                assert next(answer.iter_lines()) == "event: stage"
-                assert pool.running == 1
-            deadline = time.monotonic() + 60
-            while pool.running and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert pool.running == 0
-            assert pool.counts.died == 1
-            assert server.client.get("/api/info").status_code == 200
-
-
 @pytest.mark.parametrize(
     ("question", "meant", "answer"),
     [
@@ -188,18 +170,32 @@ def test_a_models_words_stream(modelled: tuple[Running, ScriptedServer]) -> None
     assert "a-test-key" not in json.dumps(told)
 
 
-def test_a_model_that_fails_is_said(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedServer([Fail(401, "no such key")]) as model:
-        monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
-        monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
-        monkeypatch.setenv("KGTABLE_MODEL", "scripted")
-        with running(ServerSettings(port=0), GraphFolder(graph_folder)) as server:
-            answer = server.client.post("/api/ask", json={"question": QUESTION})
-            assert answer.status_code == 503
-            assert "a-test-key" not in answer.text
-            name, problem = events(server, QUESTION)[-1]
-            assert name == "problem"
-            assert problem["status"] == 503
+def test_a_model_that_fails_is_said(modelled: tuple[Running, ScriptedServer]) -> None:
+    server, model = modelled
+    model.act(Fail(401, "no such key"))
+    answer = server.client.post("/api/ask", json={"question": QUESTION})
+    assert answer.status_code == 503
+    assert "a-test-key" not in answer.text
+    name, problem = events(server, QUESTION)[-1]
+    assert name == "problem"
+    assert problem["status"] == 503
+
+
+def test_a_question_that_nobody_waits_for_ends_its_process(modelled: tuple[Running, ScriptedServer]) -> None:
+    """The last with the model: the process that takes the other's place does not know it."""
+    server, model = modelled
+    model.act(Hang(300))
+    headers = {"accept": "text/event-stream"}
+    pool = server.state.explorers
+    with server.client.stream("POST", "/api/ask", json={"question": QUESTION}, headers=headers) as answer:
+        assert next(answer.iter_lines()) == "event: stage"
+        assert pool.running == 1
+    deadline = time.monotonic() + 60
+    while pool.running and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert pool.running == 0
+    assert pool.counts.died == 1
+    assert server.client.get("/api/info").status_code == 200
 
 
 @pytest.fixture
