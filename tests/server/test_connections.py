@@ -15,7 +15,7 @@ from kgtable.server.options import ConnectionLimits, ServerSettings
 from tests.server.conftest import DATA, QUEUE, SMALL
 from tests.server.serving import TOKEN, Running, running, store_with
 
-LIMITS = ConnectionLimits(head_bytes=8_000, headers=20, url_bytes=30_000, head_seconds=3.0, idle_seconds=1, total=10)
+LIMITS = ConnectionLimits(head_bytes=8_000, headers=20, url_bytes=30_000, head_seconds=1.5, idle_seconds=1, total=10)
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 UNAUTHORIZED = (
     b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"

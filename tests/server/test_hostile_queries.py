@@ -132,7 +132,7 @@ NUMBERS += "".join(f"VALUES ?v{n} {{ 0 1 2 3 4 5 6 7 8 9 }} " for n in range(12)
 
 
 def test_costly_requests_end_in_time_and_leave_a_process_to_the_others(graph_folder: Path) -> None:
-    settings = ServerSettings(port=0, limits=ServerLimits(query_seconds=4.0))
+    settings = ServerSettings(port=0, limits=ServerLimits(query_seconds=2.0))
     costly = [("sql", JOINS), ("chart", NUMBERS)] * 2
     with running(settings, GraphFolder(graph_folder)) as server, ThreadPoolExecutor(len(costly)) as threads:
         assert server.client.get("/api/info").status_code == 200
