@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from kgtable import errors
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_folder
@@ -78,8 +80,6 @@ ENTITIES = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12
 LAUGHS = f'<!DOCTYPE html [<!ENTITY l0 "ha">{ENTITIES}]>'
 
 CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
-    "empty-csv": ("b.csv", "", Refused(EmptyTableError, "empty")),
-    "only-blank-lines": ("b.csv", "\n\r\n\n", Refused(EmptyTableError, "no cell")),
     "only-a-byte-order-mark": ("b.csv", b"\xef\xbb\xbf", Refused(EmptyTableError, "no cell")),
     "xlsx-named-csv": ("b.csv", workbook_bytes({"A1": 1}), Refused(UnreadableTableError, "Excel")),
     "pdf-named-csv": ("b.csv", b"%PDF-1.4\n\0\0", Refused(UnreadableTableError, "PDF")),
@@ -100,16 +100,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         'a,b\n1,"x\n' + "1,2\n" * 50_000,
         Read(lambda grids: len(grids[0].rows) == 50_002, ("quotes",)),
     ),
-    "open-quote-in-ragged-rows": (
-        "b.csv",
-        'a,b\n1,"x\n1,2,3\n',
-        Read(rows_are(("a", "b"), ("1", "x\n1,2,3\n")), ("quotes",)),
-    ),
     "nothing-but-quotes": ("b.csv", '"' * 9_999, Read(lambda grids: grids[0].width == 1, ("quotes",))),
-    "duplicate-column-names": ("b.csv", "a,a,a\n1,2,3\n", Read(rows_are(("a", "a", "a"), ("1", "2", "3")))),
-    "control-characters": ("b.csv", "a\x01,\x1b[31mb\x7f\n", Read(rows_are(("a\x01", "\x1b[31mb\x7f")))),
-    "right-to-left-and-joiners": ("b.csv", "\u202ea,\u200db\n", Read(rows_are(("\u202ea", "\u200db")))),
-    "noncharacters": ("b.csv", "\ufffe,\uffff\n", Read(rows_are(("\ufffe", "\uffff")))),
     "invalid-utf8": (
         "b.csv",
         b"n,v\nx,caf\xe9\n",
@@ -132,7 +123,6 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     ),
     "gzip-bomb": ("b.csv.gz", gzip.compress(b"a,b\n" * 2_000_000), Refused(UnreadableTableError, "unpack")),
     "gzip-cut-off": ("b.csv.gz", gzip.compress(b"a,b\n" * 999)[:-20], Refused(UnreadableTableError, "read")),
-    "csv-named-gz": ("b.csv.gz", "a,b\n", Refused(UnreadableTableError, "read")),
     "empty-xlsx": ("b.xlsx", b"", Refused(EmptyTableError, "empty")),
     "xlsx-cut-off": ("b.xlsx", workbook_bytes({"A1": 1})[:2_000], Refused(UnreadableTableError, "cut off")),
     "zip-without-workbook": (
@@ -178,7 +168,6 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     ),
     "entity-between-cells": ("b.xlsx", sheet_with(b"<row ", b"&x;<row "), Refused(UnreadableTableError, "damaged")),
     "xml-entities-that-grow": ("b.html", LAUGHS + "<table><tr><td>&l11;<td>b</table>", Read(lambda grids: True)),
-    "xml-named-xls": ("b.xls", '<?xml version="1.0"?><Workbook/>', Refused(UnreadableTableError, "not a workbook")),
     "ods-with-endless-repeats": (
         "b.ods",
         ods_bytes(
@@ -188,8 +177,6 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         ),
         Refused(UnreadableTableError, "used area"),
     ),
-    "page-without-table": ("b.html", "<p>hello", Refused(NoTableError, "no table")),
-    "empty-page": ("b.html", " ", Refused(NoTableError, "no table")),
     "colspan-of-a-billion": (
         "b.html",
         "<table><tr><td colspan=999999999>a<td>b</table>",
@@ -200,53 +187,20 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         f"<table>{('<tr>' + '<td colspan=1000>x' * 9) * 20}</table>",
         Refused(UnreadableTableError, "more than 100,000 cells"),
     ),
-    "rowspan-of-a-billion": (
-        "b.html",
-        "<table><tr><td rowspan=999999999>a<td>b<tr><td>c</table>",
-        Read(rows_are(("a", "b"), ("", "c"))),
-    ),
-    "negative-and-absurd-spans": (
-        "b.html",
-        "<table><tr><td colspan=-5>a<td rowspan=x>b</table>",
-        Read(rows_are(("a", "b"))),
-    ),
     "thousands-of-nested-tables": ("b.html", "<table><tr><td>a<td>b" * 3_000, Read(lambda grids: len(grids) > 0)),
     "a-hundred-thousand-open-tags": (
         "b.html",
         "<table><tr><td>a<td>b</table>" + "<div>" * 100_000,
         Read(rows_are(("a", "b"))),
     ),
-    "script-in-a-cell": (
-        "b.html",
-        "<table><tr><td>a<script>alert(1)</script><td>b</table>",
-        Read(rows_are(("a", "b"))),
-    ),
-    "false-charset": (
-        "b.html",
-        "<meta charset=no-such-thing><table><tr><td>é<td>b</table>",
-        Read(rows_are(("é", "b"))),
-    ),
-    "charset-that-is-a-transform": (
-        "b.html",
-        "<meta charset=base64><table><tr><td>a<td>b</table>",
-        Read(rows_are(("a", "b"))),
-    ),
-    "json-cut-off": ("b.json", '[{"a": 1}, {"a"', Refused(UnreadableTableError, "line 1")),
     "json-too-deep": ("b.json", "[" * 200_000, Refused(UnreadableTableError, "deep")),
-    "json-without-records": ("b.json", '{"name": "config"}', Refused(NoTableError, "no records")),
     "json-number-of-10000-digits": ("b.json", '[{"a": ' + "9" * 10_000 + "}]", Read(rows_are(("a",), ("9" * 10_000,)))),
-    "json-lone-surrogates": ("b.json", r'[{"a": "\ud800"}]', Read(rows_are(("a",), ("\ufffd",)))),
-    "json-not-a-number": ("b.json", '[{"a": NaN}]', Read(rows_are(("a",), ("NaN",)))),
-    "json-repeated-keys": ("b.json", '[{"a": 1, "a": 2}]', Read(rows_are(("a",), ("2",)), ("record",))),
-    "json-lines-with-garbage": ("b.jsonl", '{"a": 1}\n%%\n', Read(rows_are(("a",), ("1",)), ("record",))),
-    "json-lines-of-garbage": ("b.jsonl", "%%\n%%\n", Refused(UnreadableTableError, "no line")),
     "json-lines-too-deep": ("b.jsonl", "[" * 200_000, Refused(UnreadableTableError, "no line")),
     "table-names-with-paths": (
         "b.json",
         json.dumps({"../../etc/passwd": [{"a": 1}], "/x": [{"a": 2}]}),
         Read(lambda grids: [grid.id for grid in grids] == ["b#../../etc/passwd", "b#/x"]),
     ),
-    "markdown-without-table": ("b.md", "# Read me\n", Refused(NoTableError, "pipe table")),
     "markdown-of-pipes": ("b.md", "|" * 100_000, Refused(NoTableError, "pipe table")),
     "markdown-binary": ("b.md", b"|a|b|c|d|\0\n", Refused(UnreadableTableError, "NUL")),
     "empty-parquet": ("b.parquet", b"", Refused(UnreadableTableError, "read")),
@@ -255,7 +209,6 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         parquet(pa.table({"a": list(range(999))}))[:300],
         Refused(UnreadableTableError, "read"),
     ),
-    "csv-named-parquet": ("b.parquet", "a,b\n1,2\n", Refused(UnreadableTableError, "read")),
     "parquet-of-endless-nothing": (
         "b.parquet",
         parquet(pa.table({"a": pa.nulls(12_000_000)})),
@@ -266,8 +219,16 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         parquet(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])),
         Read(rows_are(("a", "a"), ("1", "2"))),
     ),
-    "prose-named-txt": ("b.txt", "no columns here\n", Refused(NoTableError, "no columns")),
 }
+
+_FILE = Path(__file__).with_name("hostile_files.toml").read_text(encoding="utf-8")
+for _name, _case in tomllib.loads(_FILE).items():
+    if "refused" in _case:
+        _kind, _words = _case["refused"]
+        _expected: Refused | Read = Refused(getattr(errors, _kind), _words)
+    else:
+        _expected = Read(rows_are(*map(tuple, _case["rows"])), tuple(_case.get("notices", ())))
+    CASES[_name] = (_case["file"], _case["content"], _expected)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -76,23 +76,6 @@ def test_any_bytes_give_a_grid_or_a_table_error(content: bytes) -> None:
     assert grid.width == max(map(len, grid.rows))
 
 
-@pytest.mark.parametrize(
-    ("content", "rows"),
-    [
-        ("a,b\n1,2\n", (("a", "b"), ("1", "2"))), ("a,b\n\n\n1,2\n\n", (("a", "b"), (), (), ("1", "2"), ())),
-        ("a,b\n1\n1,2,3\n", (("a", "b"), ("1",), ("1", "2", "3"))), (' a , "b"\n', ((" a ", ' "b"'),)),
-        ('"a\nb","c""d"\n', (("a\nb", 'c"d'),)), ('"a\r\nb",c\r\n', (("a\r\nb", "c"),)),
-        ("a;b\n1,5;2\n2,5;3\n", (("a", "b"), ("1,5", "2"), ("2,5", "3"))),
-        ("1,5;2,5\n3,5;4,5\n", (("1,5", "2,5"), ("3,5", "4,5"))), ("a\tb\n1,5\t2\n", (("a", "b"), ("1,5", "2"))),
-        ("a|b|c\n1|2|3\n", (("a", "b", "c"), ("1", "2", "3"))), ("name\nSmith; John\n", (("name",), ("Smith; John",))),
-        ("sep=;\na;b,c\n", (("a", "b,c"),)), ("a\u2028b,c\x85d\n", (("a\u2028b", "c\x85d"),)),
-        ("a,\x01b\x1b\n", (("a", "\x01b\x1b"),)), ("x,y", (("x", "y"),)),
-    ],
-)  # fmt: skip
-def test_rows_are_those_of_the_text(tmp_path: Path, content: str, rows: tuple[Row, ...]) -> None:
-    assert read(tmp_path / "t.csv", content).rows == rows
-
-
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_encodings(tmp_path: Path, codec: str) -> None:
     grid = read(tmp_path / "t.csv", "name,größe\nMünchen,1 €\n".encode(codec))

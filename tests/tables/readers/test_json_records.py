@@ -9,38 +9,7 @@ from hypothesis import strategies as st
 
 from kgtable.errors import NoTableError, TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
-from kgtable.tables.model import Row
 from tests.tables.readers.files import read_all, read_one
-
-
-@pytest.mark.parametrize(
-    ("content", "rows"),
-    [
-        ('[{"a": 1, "b": "x"}, {"b": null, "c": true}]', (("a", "b", "c"), ("1", "x", ""), ("", "null", "true"))),
-        ('[{"a": 1.50}, {"a": 1e400}, {"a": 12345678901234567890.10}]', None),
-        ('{"a": [1, 2], "b": ["x"]}', (("a", "b"), ("1", "x"), ("2", ""))),
-        ('[["a", "b"], [1], []]', (("a", "b"), ("1",), ())),
-        ('{"columns": ["a", "b"], "data": [[1, 2]]}', (("a", "b"), ("1", "2"))),
-        ('{"ok": true, "data": [{"a": 1}]}', (("a",), ("1",))),
-        ('{"in": {"x": 1}, "out": {"hourly": [{"a": 1}, {"a": 2}]}}', (("a",), ("1",), ("2",))),
-        ('{"lat": 5, "hourly": {"t": [1, 2], "v": [null, 3]}}', (("t", "v"), ("1", "null"), ("2", "3"))),
-        ('[{"a": {"b": [1.0, null, "ü"]}}]', (("a.b",), ('[1.0,null,"ü"]',))),
-        (
-            '[{"a": 1, "d": {"name": "x", "n": {"o": 2}}}, {"d": null}, {"d": {"age": 7}}]',
-            (
-                ("a", "d.name", "d.n", "d.age"), ("1", "x", '{"o":2}', ""), ("", "null", "null", "null"),
-                ("", "", "", "7"),
-            ),
-        ),
-        ('[{"a": {"b": 1}}, {"a": 5}]', (("a",), ('{"b":1}',), ("5",))),
-        ('[{"a": {"b": 1}, "a.b": 2}]', (("a", "a.b"), ('{"b":1}', "2"))),
-        ('{"a": {"b": 1}}\n{"a": {"c": 2}}\n', (("a.b", "a.c"), ("1", ""), ("", "2"))),
-        ('{"a": 1}\n{"a": 2}\n', (("a",), ("1",), ("2",))),
-    ],
-)  # fmt: skip
-def test_json_shapes(tmp_path: Path, content: str, rows: tuple[Row, ...] | None) -> None:
-    expected = rows or (("a",), ("1.50",), ("1e400",), ("12345678901234567890.10",))
-    assert read_one(tmp_path / "t.json", content).rows == expected
 
 
 def test_several_tables_in_an_object(tmp_path: Path) -> None:
