@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import kgtable
+from kgtable.resources import PACKAGE
+from kgtable.storage import POINTER, exclusive_lock
 
 # No deadlines, since a busy machine is no bug; the same examples each time.
 settings.register_profile("kgtable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -38,10 +43,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 LONGEST = (
-    "tests/answering/test_own_questions.py", "tests/building/test_faulty_files.py", "tests/test_docs.py",
-    "tests/server/test_hostile.py", "tests/building/test_power_cuts.py",
+    "tests/test_docs.py", "tests/server/test_uploads.py", "tests/integrations/test_mcp_server.py",
+    "tests/server/test_table_pages.py", "tests/server/test_running.py", "tests/index/test_build.py",
+    "tests/answering/test_context_windows.py", "tests/answering/test_own_questions.py",
+    "tests/building/test_power_cuts.py",
 )  # fmt: skip
 """The files that take longest, in that order: begun first, so that no process is left alone with one at the end."""
+
+
+@pytest.fixture(scope="session")
+def samples_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The graph directory of the sample tables, made once for all processes of a run. Nothing may write to it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "samples"
+    folder.mkdir(exist_ok=True)
+    with exclusive_lock(folder / "building.lock", 300):
+        if not (folder / "graph" / POINTER).exists():
+            kgtable.build(PACKAGE / "samples", folder / "graph", embedding="none").close()
+    return folder / "graph"
 
 
 PLANETS = """\

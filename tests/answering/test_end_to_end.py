@@ -15,15 +15,14 @@ from kgtable.answering.prompting import make_context
 from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.resources import PACKAGE
 from tests.llm.scripted_server import ScriptedServer
 
 REPLIES: dict[str, dict[str, Any]] = {"labels": {"labels": ["Saturn", "moons"]}, "rerank": {"tables": [1]}}
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
-    return api.build(PACKAGE / "samples", tmp_path_factory.mktemp("kg"), embedding="none")
+def kg(samples_path: Path) -> api.KnowledgeGraph:
+    return api.open(samples_path)
 
 
 @pytest.fixture(autouse=True)

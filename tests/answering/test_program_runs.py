@@ -29,7 +29,6 @@ from kgtable.server.state import GraphFolder
 from tests.programs.writing import Data, calc, column, compare, lookup, of, table, where
 from tests.server.serving import running
 
-SAMPLES = Path(kgtable.__file__).parent / "samples"
 BIGGEST: Data = {
     "op": "project",
     "source": {
@@ -58,8 +57,8 @@ PROGRAMS: dict[str, Data] = {
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
-    with kgtable.build(SAMPLES, tmp_path_factory.mktemp("graph") / "kg", embedding="none") as graph:
+def kg(samples_path: Path) -> Iterator[kgtable.KnowledgeGraph]:
+    with kgtable.open(samples_path) as graph:
         yield graph
 
 

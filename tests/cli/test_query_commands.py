@@ -9,19 +9,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import kgtable
 from kgtable.cli.main import main
 from tests.programs.writing import compare, of, table, where
 
-SAMPLES = Path(kgtable.__file__).parent / "samples"
 SUM = json.dumps(of("sum", "2023", "halden-segments"))
 
 
 @pytest.fixture(scope="module")
-def kg(tmp_path_factory: pytest.TempPathFactory) -> str:
-    place = tmp_path_factory.mktemp("graph") / "kg"
-    kgtable.build(SAMPLES, place, embedding="none").close()
-    return str(place)
+def kg(samples_path: Path) -> str:
+    return str(samples_path)
 
 
 def run(kg: str, *arguments: str, code: int = 0, text: str | None = None) -> Result:

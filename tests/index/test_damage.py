@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from kgtable.resources import PACKAGE
 
 
 @pytest.mark.parametrize("damage", ["flipped", "half", "empty", "gone"])
-def test_a_damaged_index_is_told_and_built_again(damage: str, tmp_path: Path) -> None:
-    kgtable.build(PACKAGE / "samples", tmp_path / "kg", embedding="none").close()
+def test_a_damaged_index_is_told_and_built_again(damage: str, samples_path: Path, tmp_path: Path) -> None:
+    shutil.copytree(samples_path, tmp_path / "kg")
     question = "What is the diameter of Saturn?"
     with kgtable.open(tmp_path / "kg") as graph:
         sound = graph.retrieve(question, 20).triples

@@ -8,12 +8,11 @@ import kgtable
 from kgtable.errors import OntologyError
 from kgtable.ontology.owl import owl_world
 
-SAMPLES = Path(kgtable.__file__).parent / "samples"
 NAMESPACE = "http://example.org/ontology#"
 
 
-def test_the_ontology_is_walked_in_owlready2(tmp_path: Path) -> None:
-    with kgtable.build(SAMPLES, tmp_path / "graph", embedding="none") as graph:
+def test_the_ontology_is_walked_in_owlready2(samples_path: Path) -> None:
+    with kgtable.open(samples_path) as graph:
         world = graph.owl()
         predicates = {fact.predicate for fact in graph.catalogue.facts()}
     assert {found.name for found in world.classes()} >= {"Table", "Column", "Row", "Group", "TotalRow", "QuantityValue"}

@@ -14,7 +14,6 @@ from kgtable.server.state import GraphFolder
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser, Chromium
 from tests.server.serving import TOKEN, Running, running, store_with
 
-SAMPLES = Path(kgtable.__file__).parent / "samples"
 DATA = """
 <http://example.org/a> <http://example.org/p> 1 .
 <http://example.org/g1> { <http://example.org/b> <http://example.org/p> 2 }
@@ -53,11 +52,9 @@ def writing(writable: Running) -> Running:
 
 
 @pytest.fixture(scope="session")
-def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graph_folder(samples_path: Path) -> Path:
     """A graph directory with the sample tables."""
-    folder = tmp_path_factory.mktemp("samples") / "graph"
-    kgtable.build(SAMPLES, folder, embedding="none")
-    return folder
+    return samples_path
 
 
 @pytest.fixture(scope="session")

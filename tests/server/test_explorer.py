@@ -241,13 +241,12 @@ def test_files_that_moved_under_a_reader_are_looked_for_again(asked: Any, monkey
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux lists")
-def test_a_newer_version_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    kgtable.build(PACKAGE / "samples", tmp_path / "kg", embedding="none").close()
+def test_a_newer_version_takes_the_place_of_the_one_before(graph_folder: Path) -> None:
     explorer, counts = Explorer(), []
     for _ in range(4):
         job = {
             "op": "ask", "question": "What is the diameter of Saturn?", "k": 50, "method": "hybrid",
-            "open": {"directory": str(tmp_path / "kg")},
+            "open": {"directory": str(graph_folder)},
         }  # fmt: skip
         head, _body = explorer.answer(job, b"", lambda head, content: None)
         assert head["status"] == 200
