@@ -24,12 +24,8 @@ from tests.questions.test_linking import GAMES, STAFF, relation
 
 FILE = tomllib.loads(Path(__file__).with_name("answers_by_rules.toml").read_text(encoding="utf-8"))
 TABLES = {
-    "village-budget": BUDGET,
-    "products": PRODUCTS,
-    "pieces sold": SALES,
-    "board-games": GAMES,
-    "employees": STAFF,
-}
+    "village-budget": BUDGET, "products": PRODUCTS, "pieces sold": SALES, "board-games": GAMES, "employees": STAFF,
+}  # fmt: skip
 TABLES |= {
     key: relation(key.split()[0], *(tuple(line.split("|")) for line in text.split("\n")))
     for key, text in FILE["tables"].items()
