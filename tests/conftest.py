@@ -82,6 +82,18 @@ Total,,172
 
 
 @pytest.fixture
+def unconfigured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No model and no graph from the environment, in an empty working directory."""
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        *(f"KGTABLE_{n}" for n in ("API_KEY", "BASE_URL", "MODEL", "KG")),
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two small tables in a folder."""
     tables = tmp_path / "tables"

@@ -33,10 +33,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kg(place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> kgtable.KnowledgeGraph:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+def kg(unconfigured: None, place: Path) -> kgtable.KnowledgeGraph:
     return kgtable.open(place)
 
 

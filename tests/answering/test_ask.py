@@ -51,10 +51,7 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 
 
 @pytest.fixture(autouse=True)
-def words_without_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+def words_without_keys(unconfigured: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KnowledgeGraph, "retrieve", retrieve)
 
 

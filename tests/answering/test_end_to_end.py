@@ -25,11 +25,7 @@ def kg(samples_path: Path) -> api.KnowledgeGraph:
     return api.open(samples_path)
 
 
-@pytest.fixture(autouse=True)
-def without_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("unconfigured")
 
 
 def planets_row(kg: api.KnowledgeGraph, name: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,11 +101,8 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGr
 
 
 @pytest.fixture(autouse=True)
-def without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def without_settings(unconfigured: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTABLE_RETRIES", "0")
-    monkeypatch.chdir(tmp_path)
 
 
 def asked_for(schema: Mapping[str, Any] | None) -> str:

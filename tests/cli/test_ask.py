@@ -38,12 +38,9 @@ def kg(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(autouse=True)
-def without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def without_settings(unconfigured: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTABLE_RETRIES", "0")
     monkeypatch.setenv("KGTABLE_TIMEOUT", "2")
-    monkeypatch.chdir(tmp_path)
 
 
 def ask(kg: str, *arguments: str, code: int = 0, text: str | None = None) -> Result:

@@ -67,12 +67,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kgtable.build(folder, folder / "kg", embedding="none").path
 
 
-@pytest.fixture(autouse=True)
-def without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.delenv("KGTABLE_KG", raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("unconfigured")
 
 
 def commands() -> dict[str, click.Command]:
