@@ -14,6 +14,7 @@ from kgtable.building.pipeline import build_graph
 from kgtable.index.embedding import Embedder, Matrix, normalise
 from kgtable.index.graph_index import index_step, is_indexed
 from kgtable.text.words import terms
+from tests.table_files import write_files
 
 TABLES = {
     "medals": "Rank,Nation,Gold,Silver\n1,Norway,12,8\n2,Kenya,7,9\n3,Peru,7,1\n",
@@ -54,12 +55,8 @@ def load_words(name: str) -> Embedder | None:
 
 def write_tables(folder: Path) -> Path:
     """Write `TABLES` and `SIDECARS` into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in TABLES.items():
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    for name, text in SIDECARS.items():
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
-    return folder
+    write_files(folder, SIDECARS, ".json")
+    return write_files(folder, TABLES)
 
 
 def build(folder: Path, directory: Path, embedding: str = "words") -> Generation:

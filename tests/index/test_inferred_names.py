@@ -17,6 +17,7 @@ from kgtable.index.inferred.name_inference import stated_names
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.ontology.inferred_names import FILE, InferredNames, is_missing_header, is_missing_title
+from tests.table_files import write_files
 
 CLUBS = "Club,Town,Founded,Ground\nRovers,Hull,1888,Mill Lane\nHarriers,York,1902,West Park\nSwifts,Ely,1911,Low Road\n"
 MASKED = "Column 1,,Unnamed: 2,c4\nRovers,Leeds,1888,7\nAlbion,York,1902,8\nSwifts,Hull,1923,9\n"
@@ -24,10 +25,7 @@ OTHER = "Lake,Depth in m\nBaikal,1642\nGarda,346\n"
 
 
 def folder_of(folder: Path, **tables: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    for name, text in tables.items():
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    return folder
+    return write_files(folder, tables)
 
 
 @pytest.fixture(scope="module")

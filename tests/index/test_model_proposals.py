@@ -16,16 +16,14 @@ from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.ontology.proposals import FILE
 from kgtable.tables.model import MeasureKind, Role
+from tests.table_files import write_files
 
 STAFF = "Team,Zug,Paid ($),\nRovers,12.5,10,Hull\nSwifts,14.25,20,York\nHarriers,9.75,30,Ely\n"
 """A measure of an unknown kind and unit, one whose unit is printed, and a column without a header."""
 
 
 def write(folder: Path, **tables: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    for name, text in tables.items():
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    return folder
+    return write_files(folder, tables)
 
 
 def said(column: int, **texts: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kgtable.index.inferred.column_profiles import ColumnProfile, TableHead, Tab
 from kgtable.index.inferred.joins import MOST_KIN_PAIRS, JoinFinder
 from kgtable.index.inferred.relations import FILE, TableRelations, stated_relations
 from tests.index.sample_graph import build
+from tests.table_files import write_files
 
 TABLES = {
     "members": "Member ID,Name,Town\nM07,Ann Lee,Bath\nM11,Bo Dahl,York\nM15,Cy Fox,Hull\nM19,Di Gray,Ely\n",
@@ -29,10 +30,7 @@ TABLES = {
 
 
 def written(folder: Path, tables: dict[str, str] = TABLES) -> Path:
-    folder.mkdir(exist_ok=True)
-    for name, text in tables.items():
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    return folder
+    return write_files(folder, tables)
 
 
 @pytest.fixture(scope="module")

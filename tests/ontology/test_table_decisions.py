@@ -9,16 +9,13 @@ import kgtable
 from kgtable.errors import MappingError, UsageError
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_rows import TABLE_FIELDS
+from tests.table_files import write_files
 
 SALES = "Sales of May\nregion,net,gross\nNorth,5,6\nSouth,7,8\ndraft row,1,1\n"
 
 
 def folder_of(place: Path, **files: str) -> Path:
-    folder = place / "in"
-    folder.mkdir()
-    for name, text in files.items():
-        (folder / f"{name}.csv").write_text(text)
-    return folder
+    return write_files(place / "in", files)
 
 
 def decide(place: Path, *rows: tuple[str, ...]) -> Path:

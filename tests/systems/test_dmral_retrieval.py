@@ -11,6 +11,7 @@ from kgtable.llm.scripted import ScriptedLLM
 from kgtable.resources import read_packaged_json
 from kgtable.systems.dmral.coverage_retrieval import WEIGHTS, decompose, residual_question, worded
 from kgtable.systems.dmral.needs import GroupFinder, NeedMatcher, RelationGraph, information_needs
+from tests.table_files import write_files
 
 TABLES = {
     "clubs": "Club ID,Club,Town\nC1,Rovers,Hull\nC2,Harriers,York\nC3,Wanderers,Bath\nC4,Swifts,Ely\n",
@@ -25,9 +26,7 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
-    folder = tmp_path_factory.mktemp("clubs")
-    for name, text in TABLES.items():
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    folder = write_files(tmp_path_factory.mktemp("clubs"), TABLES)
     with kgtable.build(folder, folder / "graph", embedding="none") as built:
         yield built
 

@@ -4,7 +4,6 @@ table in the folder is read all the same."""
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import tomllib
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from kgtable.errors import EmptyTableError, NoTableError, TableError, Unreadable
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
-from tests.tables.readers.files import member, ods_bytes, with_member, workbook_bytes
+from tests.tables.readers.files import member, ods_bytes, parquet_bytes, with_member, workbook_bytes
 
 SMALL = ReadLimits(max_unpacked=4 << 20, ratio_from=1 << 20, max_ratio=100, max_cells=100_000)
 
@@ -39,12 +38,6 @@ class Read:
 
     check: Callable[[list[Grid]], bool]
     notices: tuple[str, ...] = ()
-
-
-def parquet(table: pa.Table) -> bytes:
-    content = io.BytesIO()
-    pa.parquet.write_table(table, content)
-    return content.getvalue()
 
 
 def sheet_with(old: bytes, new: bytes) -> bytes:
@@ -84,7 +77,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     "xlsx-named-csv": ("b.csv", workbook_bytes({"A1": 1}), Refused(UnreadableTableError, "Excel")),
     "pdf-named-csv": ("b.csv", b"%PDF-1.4\n\0\0", Refused(UnreadableTableError, "PDF")),
     "png-named-tsv": ("b.tsv", b"\x89PNG\r\n\x1a\n\0\0", Refused(UnreadableTableError, "PNG")),
-    "parquet-named-csv": ("b.csv", parquet(pa.table({"a": [1]})), Refused(UnreadableTableError, "Parquet")),
+    "parquet-named-csv": ("b.csv", parquet_bytes(pa.table({"a": [1]})), Refused(UnreadableTableError, "Parquet")),
     "gzip-named-csv": ("b.csv", gzip.compress(b"a,b\n" * 99, mtime=0), Refused(UnreadableTableError, "gzip")),
     "nul-in-the-middle": ("b.csv", b"a,b\n1,\0\n", Refused(UnreadableTableError, "byte 6 is NUL")),
     "random-bytes": ("b.csv", bytes(range(256)) * 40, Refused(UnreadableTableError, "NUL")),
@@ -206,17 +199,17 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     "empty-parquet": ("b.parquet", b"", Refused(UnreadableTableError, "read")),
     "parquet-cut-off": (
         "b.parquet",
-        parquet(pa.table({"a": list(range(999))}))[:300],
+        parquet_bytes(pa.table({"a": list(range(999))}))[:300],
         Refused(UnreadableTableError, "read"),
     ),
     "parquet-of-endless-nothing": (
         "b.parquet",
-        parquet(pa.table({"a": pa.nulls(12_000_000)})),
+        parquet_bytes(pa.table({"a": pa.nulls(12_000_000)})),
         Refused(UnreadableTableError, "cells"),
     ),
     "parquet-duplicate-names": (
         "b.parquet",
-        parquet(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])),
+        parquet_bytes(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])),
         Read(rows_are(("a", "a"), ("1", "2"))),
     ),
 }

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pyarrow as pa
+import pyarrow.parquet
 import xlwt
 
 from kgtable.tables.discovery import TableFile
@@ -93,6 +95,13 @@ def raised_workbook(rows: Sequence[Sequence[Any]]) -> bytes:
                 sheet.write(row, column, cell)
     content = io.BytesIO()
     book.save(content)
+    return content.getvalue()
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """A Parquet file."""
+    content = io.BytesIO()
+    pa.parquet.write_table(table, content)
     return content.getvalue()
 
 

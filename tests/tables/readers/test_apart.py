@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -21,19 +20,13 @@ from kgtable.tables.loader import read_file, reader_of
 from kgtable.tables.model import ReadContent
 from kgtable.tables.readers import apart
 from kgtable.tables.readers.apart import RowsApart, is_read_apart, read_apart
-from tests.tables.readers.files import read_one, workbook_bytes
+from tests.tables.readers.files import parquet_bytes, read_one, workbook_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bounds of processes are those of POSIX")
 PAGE = (
     "<title>T</title><h1>H</h1><p>before</p><table><caption>größe</caption><tr><th colspan=2>a<th>c"
     '<tr><td style="padding-left:2em">x<td>1<td>2<tr><td rowspan=2>y<td>3<td>\ud83d4<tr><td>5<td>6</table>'
 )
-
-
-def parquet(table: pa.Table) -> bytes:
-    content = io.BytesIO()
-    pa.parquet.write_table(table, content)
-    return content.getvalue()
 
 
 def file_of(path: Path, content: bytes | str) -> TableFile:
@@ -51,7 +44,7 @@ SAMPLES: dict[str, bytes | str] = {
     "t.json": json.dumps({"k": [{"a": 1.50, "b": None, "\u0001": "\ud800"}], "l": [{"c": "ü"}]}),
     "t.md": "Words.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
     "t.xlsx": workbook_bytes({"A1": "a", "B2": 0.5, "C3": 1_000}, B2="0.0%", C3="#,##0"),
-    "t.parquet": parquet(pa.table({"a": ["x", None, "é"], "b": [1.5, 2.0, None]})),
+    "t.parquet": parquet_bytes(pa.table({"a": ["x", None, "é"], "b": [1.5, 2.0, None]})),
 }
 
 
@@ -86,7 +79,7 @@ def test_errors_are_those_of_the_reader(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_large_file_are_walked_again_and_left_halfway(tmp_path: Path) -> None:
-    content = parquet(pa.table({"a": list(range(30_000))}))
+    content = parquet_bytes(pa.table({"a": list(range(30_000))}))
     grid = read_one(tmp_path / "t.parquet", content, ReadLimits(stream_above=1_000))
     assert isinstance(grid.rows, RowsApart)
     assert len(grid.head) == 2_000

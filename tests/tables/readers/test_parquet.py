@@ -18,7 +18,7 @@ from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Context
 from kgtable.tables.readers.parquet import grid_from_frame
-from tests.tables.readers.files import read_all, read_one
+from tests.tables.readers.files import parquet_bytes, read_all, read_one
 
 TABLE = pa.table(
     {
@@ -32,12 +32,6 @@ ROWS = (
     ("1", "0.1", "x", "2024-01-02", "1.50", "[1,2]", "1970-01-01", "TRUE"),
     ("", "2", " y ", "", "", "", "1970-01-01T00:00:00.000000001", "FALSE"),
 )
-
-
-def parquet(table: pa.Table) -> bytes:
-    content = io.BytesIO()
-    pa.parquet.write_table(table, content)
-    return content.getvalue()
 
 
 def arrow(table: pa.Table, *, stream: bool = False) -> bytes:
@@ -56,7 +50,7 @@ def feather(table: pa.Table) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("t.parquet", parquet(TABLE)), ("t.feather", feather(TABLE)), ("t.arrow", arrow(TABLE)),
+        ("t.parquet", parquet_bytes(TABLE)), ("t.feather", feather(TABLE)), ("t.arrow", arrow(TABLE)),
         ("s.arrow", arrow(TABLE, stream=True)),
     ],
 )  # fmt: skip
@@ -66,7 +60,7 @@ def test_values_become_text(tmp_path: Path, name: str, content: bytes) -> None:
 
 def test_a_long_file_is_streamed(tmp_path: Path) -> None:
     table = pa.table({"n": list(range(20_000)), "s": ["x"] * 20_000})
-    grid = read_one(tmp_path / "t.parquet", parquet(table), ReadLimits(stream_above=1_000))
+    grid = read_one(tmp_path / "t.parquet", parquet_bytes(table), ReadLimits(stream_above=1_000))
     assert grid.streamed
     assert tuple(grid.rows) == (("n", "s"), *((str(n), "x") for n in range(20_000)))
 
@@ -78,7 +72,7 @@ def test_repeated_names_and_stored_indexes(tmp_path: Path) -> None:
 
 def test_too_many_cells(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTableError, match="cells"):
-        read_one(tmp_path / "t.parquet", parquet(TABLE), ReadLimits(max_cells=0))
+        read_one(tmp_path / "t.parquet", parquet_bytes(TABLE), ReadLimits(max_cells=0))
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1", b"PAR1" + b"\0" * 100 + b"PAR1", b"a,b\n1,2\n"])
@@ -89,7 +83,7 @@ def test_damaged_files_are_clear_errors(tmp_path: Path, content: bytes) -> None:
         assert raised.value.hint
 
 
-CONTENTS = [parquet(TABLE), arrow(TABLE)]
+CONTENTS = [parquet_bytes(TABLE), arrow(TABLE)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
