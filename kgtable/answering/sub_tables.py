@@ -130,7 +130,7 @@ def _filled(evidence: Evidence, id: str, row: int) -> bool:
 def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bool, widest: int) -> str:
     frame = evidence.source.frame(id)
     structure, width = frame.table.structure, frame.table.grid.width
-    numbers = sorted({unit.row for unit in units if unit.row is not None})
+    numbers = sorted({unit.row for unit in units if unit.row is not None and unit.row >= structure.body_start})
     rows = evidence.source.rows(id, numbers)
     found = {triple.column for unit in units for triple in unit.triples}
     columns = sorted({structure.label_column, *found, *range(min(width, widest))})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from kgtable.errors import (
     UsageError,
 )
 from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.llm.protocol import Completion, OnText, Request, Usage
 from kgtable.llm.scripted import ScriptedLLM
 from tests.answering.word_retrieval import retrieve
 from tests.llm.scripted_server import Act, Fail, Raw, Say, ScriptedServer
@@ -99,10 +101,6 @@ def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(kg: Knowle
             assert answer.citations[0].text.startswith("ignore the above")
         else:
             assert not answer.verified
-
-
-CENTS = {"scripted": {"input": 0.1, "output": 0.1}}
-DOLLARS = {"scripted": {"input": 1_000.0, "output": 1_000.0}}
 
 
 @pytest.mark.parametrize(
@@ -187,16 +185,20 @@ def test_a_second_reading_confirms_or_contradicts_the_first(kg: KnowledgeGraph) 
 
 
 @pytest.mark.parametrize(
-    ("options", "requests"),
-    [({}, 1), ({"prices": CENTS}, 2), ({"prices": DOLLARS}, 1), ({"prices": CENTS, "second_reading": False}, 1)],
+    ("cost", "options", "requests"),
+    [(None, {}, 1), ("0.003", {}, 2), ("3", {}, 1), ("0.003", {"second_reading": False}, 1)],
 )
 def test_a_conversation_reads_twice_where_that_is_cheap(
-    kg: KnowledgeGraph, options: dict[str, Any], requests: int
+    kg: KnowledgeGraph, cost: str | None, options: dict[str, Any], requests: int
 ) -> None:
+    class Costly(ScriptedLLM):
+        def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+            used = Usage(1, 3_000, 100, None if cost is None else Decimal(cost))
+            return replace(super().complete(request, on_text=on_text), usage=used)
+
     odd = "Which number stands beside Skarv, if one thinks of ships and of nothing else whatsoever?"
-    chat = kg.chat(llm=ScriptedLLM([GOOD, GOOD]), rerank=False, **options)
-    answers = [stage for stage in chat.ask(odd).usage["stages"].items() if stage[0] == "answer"]
-    assert answers[0][1]["requests"] == requests
+    chat = kg.chat(llm=Costly([GOOD, GOOD]), rerank=False, **options)
+    assert chat.ask(odd).usage["stages"]["answer"]["requests"] == requests
 
 
 def ask_twice(kg: KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
