@@ -22,7 +22,7 @@ from kgtable.answering.prompting import (
     subject_text,
     table_line,
 )
-from kgtable.answering.sub_tables import SubTable, column_note
+from kgtable.answering.sub_tables import MOST_NAMED, SubTable, column_note, header_text
 from kgtable.errors import ConfigError
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
@@ -180,7 +180,7 @@ class ByTable:
         evidence.source.fetch(dict.fromkeys((unit.table for unit in units), ()))
         for table, members in _by_table(units):
             lines = [_line(triple, evidence) for unit in members for triple in unit.triples]
-            parts.append("\n".join([table_line(table, evidence), *lines]))
+            parts.append("\n".join([_heading(table, evidence), *lines]))
         return "\n\n".join(parts)
 
 
@@ -201,7 +201,7 @@ class BySubject:
         parts = []
         evidence.source.fetch(dict.fromkeys((unit.table for unit in units), ()))
         for table, members in _by_table(units):
-            lines = [table_line(table, evidence)]
+            lines = [_heading(table, evidence)]
             for unit in members:
                 first = unit.triples[0]
                 group = f" (in {one_line(local_name(first.group))})" if first.group else ""
@@ -209,6 +209,15 @@ class BySubject:
                 lines.extend(f"  c{t.column} {local_name(t.predicate)}: {_object(t)}" for t in unit.triples)
             parts.append("\n".join(lines))
         return "\n\n".join(parts)
+
+
+def _heading(id: str, evidence: Evidence) -> str:
+    """The line above the triples of a table: what introduces it, its number of rows, its columns."""
+    frame = evidence.source.frame(id)
+    width = frame.table.grid.width
+    columns = [header_text(frame.table, column, ()) for column in range(min(width, MOST_NAMED))]
+    more = [f"and {width - MOST_NAMED} more"] if width > MOST_NAMED else []
+    return f"{table_line(id, evidence)}, {frame.body_rows} rows; columns: {' | '.join([*columns, *more])}"
 
 
 def _single(evidence: Evidence) -> list[ContextUnit]:

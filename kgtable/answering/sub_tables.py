@@ -138,7 +138,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
     told = f"{shown} of {frame.body_rows} rows shown" if shown < frame.body_rows else f"{frame.body_rows} rows"
     beside = LONGEST_BESIDE if likely else LONGEST_BESIDE_FURTHER
     lines = [f"{table_line(id, evidence, beside)}, {told}"]
-    lines.append("row | " + " | ".join(_header(frame.table, column, rows.values()) for column in columns))
+    lines.append("row | " + " | ".join(header_text(frame.table, column, rows.values()) for column in columns))
     mixed = [column for column in columns if len(_measures(column, rows.values())) > 1]
     path: tuple[int, ...] = ()
     for row in numbers:
@@ -154,7 +154,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
     further = [column for column in range(width) if column not in columns]
     named = further if widest else further[:MOST_NAMED]
     if further:
-        told_of = _with_examples if widest == WIDEST else _header if widest else _name
+        told_of = _with_examples if widest == WIDEST else header_text if widest else _name
         names = [told_of(frame.table, column, rows.values()) for column in named]
         unnamed = [f"and {len(further) - len(named)} more"] if len(named) < len(further) else []
         lines.append("columns without rows | " + " | ".join(names + unnamed))
@@ -193,7 +193,8 @@ def _measures(column: int, rows: Collection[TableRow]) -> Counter[str]:
     return Counter(measure(number.unit, number.scale) for row in rows if (number := row.quantity(column)) is not None)
 
 
-def _header(table: Table, column: int, rows: Collection[TableRow]) -> str:
+def header_text(table: Table, column: int, rows: Collection[TableRow]) -> str:
+    """A column's number and name, then its kind or role and the units of these rows."""
     units = [unit for unit, _ in _measures(column, rows).most_common() if unit]
     name = _name(table, column, rows)
     return name + column_note(table, column, name, units)
@@ -216,7 +217,7 @@ def _name(table: Table, column: int, rows: Collection[TableRow]) -> str:
 def _with_examples(table: Table, column: int, rows: Collection[TableRow]) -> str:
     texts = (row.cells[column].strip() for row in rows if column < len(row.cells))
     examples = [one_line(text)[:LONGEST_EXAMPLE] for text in list(dict.fromkeys(filter(None, texts)))[:EXAMPLES]]
-    return _header(table, column, rows) + (f", such as {'; '.join(examples)}" if examples else "")
+    return header_text(table, column, rows) + (f", such as {'; '.join(examples)}" if examples else "")
 
 
 def column_note(table: Table, column: int, name: str, units: Sequence[str] = ()) -> str:

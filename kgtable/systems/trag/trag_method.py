@@ -27,11 +27,11 @@ from kgtable.systems.trag.trag_options import TableRelation, TragOptions
 Related = Callable[[Sequence[str]], Sequence[tuple[str, str, TableRelation, float]]]
 """The edges between some tables: both ids, the relation and its weight."""
 
-TABLES_RELATED = 20
+TABLES_RELATED = 10
 """Tables, the best first, whose relations are told."""
 
-MOST_LINES = 40
-"""Relations that are told, the strongest first."""
+MOST_LINES = 12
+"""Relations that are told, keys first, then the strongest."""
 
 _FOLDER = PACKAGE / "systems" / "trag" / "prompts"
 
@@ -60,7 +60,8 @@ class RelatedTables:
         """The other presentation's text, then a line for each pair of related tables in it."""
         text = self._inner.render(units, evidence)
         tables = list(dict.fromkeys(unit.table for unit in units))[:TABLES_RELATED]
-        lines = relation_lines(self._related(tables), evidence) if self._graph else []
+        lines = [*key_lines(tables, evidence), *relation_lines(self._related(tables), evidence)] if self._graph else []
+        lines = lines[:MOST_LINES]
         return "\n".join([text, "", "Relations between the tables:", *lines]) if lines else text
 
 
@@ -72,7 +73,17 @@ def relation_lines(related: Sequence[tuple[str, str, TableRelation, float]], evi
     ranked = sorted(related, key=lambda edge: (edge[2] is not TableRelation.PARTS, -edge[3], *edge[:3]))
     return [
         f"{evidence.alias(first)} – {evidence.alias(second)}: {relation} ({min(weight, 1.0):.2f})"
-        for first, second, relation, weight in ranked[:MOST_LINES]
+        for first, second, relation, weight in ranked
+    ]
+
+
+def key_lines(tables: Sequence[str], evidence: Evidence) -> list[str]:
+    """The columns that join two of the tables, as lines."""
+    shown = set(tables)
+    return [
+        " = ".join(f"{evidence.alias(at.table)} c{at.column} {at.name}" for at in (join.left, join.right)) + ": key"
+        for join in evidence.relations.joins
+        if {join.left.table, join.right.table} <= shown
     ]
 
 
