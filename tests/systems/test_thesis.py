@@ -10,7 +10,8 @@ import pytest
 import kgtable
 from kgtable.errors import RetrievalError
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.candidates_query import matching_cells
+from kgtable.retrieval.candidates_query import candidates_query, matching_cells
+from kgtable.systems.thesis.thesis_method import indexed_candidates, queried_candidates
 from tests.graph.remote.engines import ENGINES, connected_graph
 from tests.index.sample_graph import write_tables
 
@@ -60,6 +61,17 @@ def test_the_query_finds_what_the_index_finds(graph: kgtable.KnowledgeGraph) -> 
         strict=True,
     )
     assert set(places(found)) == set(expected)
+
+
+@pytest.mark.parametrize("question", [QUESTION, "What did the cloud cost in 2020?", "Kenya, Mali and gold; total of 7"])
+def test_the_query_and_the_index_give_the_same_candidates(graph: kgtable.KnowledgeGraph, question: str) -> None:
+    material = graph.retrievers.material
+    terms = graph.retrieve(question, 10, "thesis").trace["brought"]
+    query = candidates_query(terms)
+    by_query, held, brought = queried_candidates(terms, query, material.store, material.names)
+    by_index, also_held, also_brought = indexed_candidates(terms, graph.index)
+    assert (held, brought) == (also_held, also_brought)
+    assert [by_query(at) for at in held] == [by_index(at) for at in held]
 
 
 def test_each_step_can_be_switched_off(graph: kgtable.KnowledgeGraph) -> None:

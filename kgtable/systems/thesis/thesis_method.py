@@ -6,13 +6,14 @@ Each candidate is embedded as a sentence, so that a question takes seconds where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
-import pyoxigraph as ox
+import numpy as np
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Generator, Solver
@@ -20,11 +21,13 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.config import Settings
-from kgtable.graph.terms import CellAddress
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.index.corpus import NONE
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.substring import folded
 from kgtable.llm.protocol import LLM, OnText
-from kgtable.retrieval.candidates_query import candidates_query, found_by
+from kgtable.retrieval.candidates_query import candidates_query, found_by, matching_cells
 from kgtable.retrieval.expansion import NEAREST, expand
 from kgtable.retrieval.hybrid import TABLES_KEPT
 from kgtable.retrieval.labels import extract_labels, plain_labels, question_labels
@@ -88,11 +91,56 @@ class ThesisOptions:
         require_range(self, ("budget",), 1, MOST_CANDIDATES)
 
 
-def sentence(solution: ox.QuerySolution) -> str:
-    """A candidate as a sentence: group, subject and column name, then the object as printed."""
-    parts = (solution[name] for name in ("group", "subject", "name"))
-    said = ", ".join(part.value for part in parts if part is not None)
-    return single_line(f"{said}: {(solution['text'] or solution['object']).value}")[:LONGEST_SENTENCE]
+def sentence(said: Iterable[str], text: str) -> str:
+    """A candidate as a sentence in lower case: group, subject and column name, as far as there are, then the object."""
+    return folded(single_line(f"{', '.join(said)}: {text}"))[:LONGEST_SENTENCE]
+
+
+Candidates: TypeAlias = tuple[Callable[[CellAddress], CandidateTriple], dict[CellAddress, int], dict[str, int]]
+"""What makes the triple of a cell, the number of terms that each cell holds, and the cells that each term brought."""
+
+
+def queried_candidates(terms: Iterable[str], query: str, store: TripleStore, names: Namespaces) -> Candidates:
+    """The candidates by the SPARQL query, on any engine."""
+    found: dict[CellAddress, CandidateTriple] = {}
+    held: dict[CellAddress, set[str]] = {}
+    for term, at, solution in found_by(query, store, names):
+        if at not in found:
+            parts = (solution[name] for name in ("group", "subject", "name"))
+            text = (solution["text"] or solution["printed"] or solution["object"]).value
+            said = sentence((part.value for part in parts if part is not None), text)
+            found[at] = CandidateTriple(at, solution["predicate"].value, said)
+        held.setdefault(at, set()).add(term)
+    counts = Counter(chain.from_iterable(held.values()))
+    return found.__getitem__, {at: len(of) for at, of in held.items()}, {term: counts[term] for term in terms}
+
+
+def indexed_candidates(terms: Iterable[str], index: GraphIndex) -> Candidates:
+    """The candidates by the index of the graph."""
+    corpus, places = index.corpus, index.corpus.places
+    counts = np.zeros(len(places.cell_row), dtype=np.int64)
+    brought = {}
+    for term in terms:
+        cells = matching_cells([term], index)
+        counts[cells] += 1
+        brought[term] = len(cells)
+    numbers = np.flatnonzero(counts)
+    rows, columns = places.cell_row[numbers], places.cell_column[numbers]
+    tables = places.row_table[rows].tolist()
+    where = zip(tables, places.row_number[rows].tolist(), places.column_number[columns].tolist(), strict=True)
+    addresses = [CellAddress(corpus.table_ids[table], row, column) for table, row, column in where]
+    cell_at = dict(zip(addresses, numbers.tolist(), strict=True))
+
+    def triple(at: CellAddress) -> CandidateTriple:
+        cell = cell_at[at]
+        row, column = places.cell_row[cell], places.cell_column[cell]
+        parts = (int(places.row_group_label[row]), int(places.row_label[row]), int(places.column_name[column]))
+        said = sentence(
+            (corpus.texts[part] for part in parts if part != NONE), corpus.texts[int(places.cell_text[cell])]
+        )
+        return CandidateTriple(at, corpus.predicates[int(places.column_predicate[column])], said)
+
+    return triple, dict(zip(addresses, counts[numbers].tolist(), strict=True)), brought
 
 
 class ThesisRetriever:
@@ -153,27 +201,25 @@ class ThesisRetriever:
     def _candidates(
         self, terms: Mapping[str, None], tables: Sequence[str] | None, trace: dict[str, Any]
     ) -> list[CandidateTriple]:
-        """The triples that hold a term, those with most terms first, without duplicates."""
+        """The triples that hold a term, those with most terms first, without duplicates.
+
+        The index of the graph finds what the query of the trace finds, in a hundredth of the time.
+        """
         if not terms:
             return []
         trace["query"] = query = candidates_query(terms)
-        material = self._retrievers.material
-        found: dict[CellAddress, CandidateTriple] = {}
-        held: dict[CellAddress, set[str]] = {}
-        brought = Counter[str](dict.fromkeys(terms, 0))
-        for term, at, solution in found_by(query, material.store, material.names):
-            if tables is not None and at.table not in tables:
-                continue
-            if at not in found:
-                found[at] = CandidateTriple(at, solution["predicate"].value, sentence(solution))
-                held[at] = set()
-            if term not in held[at]:
-                held[at].add(term)
-                brought[term] += 1
-        ranked = sorted(found, key=lambda at: (-len(held[at]), at))
-        trace |= {"brought": dict(brought), "candidates": len(found)}
-        trace["compared"] = min(len(found), MOST_CANDIDATES)
-        return [found[at] for at in ranked[:MOST_CANDIDATES]]
+        material, index = self._retrievers.material, self._index
+        held: dict[CellAddress, int]
+        if index is not None and index.describes(material.store):
+            found, held, brought = indexed_candidates(terms, index)
+        else:
+            found, held, brought = queried_candidates(terms, query, material.store, material.names)
+        if tables is not None:
+            held = {at: count for at, count in held.items() if at.table in tables}
+        ranked = sorted(held, key=lambda at: (-held[at], at))
+        trace |= {"brought": brought, "candidates": len(held)}
+        trace["compared"] = min(len(held), MOST_CANDIDATES)
+        return [found(at) for at in ranked[:MOST_CANDIDATES]]
 
     def _triples(self, kept: Sequence[tuple[CandidateTriple, float]]) -> LateTriples:
         reader = self._retrievers.material.reader
