@@ -29,11 +29,13 @@ from kgtable.server.workers.messages import KINDS, Problem
 FOLDER = Path(__file__).parent
 NAVIGATION = (
     ("ask", "/", "Ask"),
-    ("tables", "/tables", "Tables"),
     ("explore", "/explore", "Explore"),
-    ("graph", "/graph", "Graph"),
-    ("ontology", "/ontology", "Ontology"),
+    ("tables", "/tables", "Tables"),
+    ("documents", "/documents", "Documents"),
     ("query", "/query", "SPARQL"),
+    ("sql", "/sql", "SQL"),
+    ("graph", "/graph", "Map"),
+    ("ontology", "/ontology", "Ontology"),
 )
 UPLOAD = ("upload", "/upload", "Upload")
 """The page of an editable server."""
@@ -41,12 +43,10 @@ _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "upload": "Upload",
     "table": "Table",
     "document": "Document",
-    "documents": "Documents",
     "resource": "Resource",
-    "sql": "SQL",
     "problem": "Problem",
 }
-_ABOVE = dict.fromkeys(("table", "document", "documents"), "tables") | {"resource": "graph", "sql": "query"}
+_ABOVE = {"table": "tables", "document": "documents", "resource": "graph"}
 """The pages that the navigation does not name, and those that stand for them."""
 _EDITORS = {"query": "sparql", "sql": "sql"}
 """The pages with an editor, and the language that it colours."""

@@ -57,7 +57,7 @@ function cellFacts(cell) {
     h("p", { class: "big", dir: "auto" }, cell.text || "(empty)"),
     h("dl", { class: "facts" }, facts),
     h("p", { class: "toolbar" },
-      h("a", { class: "button", href: links.graph(cell.row_iri) }, "Show in graph"),
+      h("a", { class: "button", href: links.graph(cell.row_iri) }, "Show on the map"),
       h("a", { class: "button", href: links.query(cell.query) }, "Query")),
     h("details", { class: "way" },
       h("summary", {}, `${cell.triples.length} ${cell.triples.length === 1 ? "statement" : "statements"} in the graph`),

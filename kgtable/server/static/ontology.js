@@ -23,7 +23,7 @@ function predicate(entry) {
       h("dt", {}, "Tables"), h("dd", {}, entry.tables.map((id, place) => [place ? ", " : "", h("a", { href: links.table(id) }, id)]).flat(),
         entry.tables_total > entry.tables.length ? ` and ${count(entry.tables_total - entry.tables.length)} more` : "")),
     units.length ? h("ul", { class: "chips" }, units) : null,
-    h("p", { class: "toolbar" }, h("a", { class: "button", href: links.query(query) }, "Query"), h("a", { class: "button", href: links.graph(entry.iri) }, "Graph")),
+    h("p", { class: "toolbar" }, h("a", { class: "button", href: links.query(query) }, "Query"), h("a", { class: "button", href: links.graph(entry.iri) }, "Map")),
     more,
   );
 }

@@ -45,7 +45,7 @@ await showIn(output, "Reading the graph…", async () => {
     h("p", { class: "mono quiet" }, iri),
     h("p", { class: "toolbar" },
       found.table ? h("a", { class: "button", href: links.table(found.table, found.row ?? undefined, found.column ?? 0) }, "Show in its table") : null,
-      h("a", { class: "button", href: links.graph(iri) }, "Show in graph"),
+      h("a", { class: "button", href: links.graph(iri) }, "Show on the map"),
       h("a", { class: "button", href: turtle }, "Turtle"),
       h("a", { class: "button", href: turtle.replace("turtle", "jsonld") }, "JSON-LD")),
     unitCard(found.unit),

@@ -342,7 +342,7 @@ function below(table) {
       h("a", { class: "button", href: `${address}.parquet`, download: "" }, "Parquet"),
       h("a", { class: "button", href: `${address}.json`, download: "" }, "JSON"),
       h("a", { class: "button", href: `${address}.ttl`, download: "" }, "Turtle"),
-      h("a", { class: "button", href: `/graph?iri=${iri}` }, "Graph")),
+      h("a", { class: "button", href: `/graph?iri=${iri}` }, "Map")),
   ].filter(Boolean);
 }
 

@@ -122,12 +122,6 @@ async function add(body, more, total) {
   more.hidden = shown >= total || !found.tables.length;
 }
 
-fetchJson("/api/documents?limit=1").then(({ total }) => {
-  const link = document.querySelector("#documents");
-  link.hidden = !total;
-  link.firstElementChild.textContent = `${count(total)} ${total === 1 ? "document" : "documents"}`;
-}, () => null);
-
 input.value = given.get("q") ?? "";
 input.addEventListener("input", later(search));
 search();
