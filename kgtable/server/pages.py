@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -10,7 +11,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -22,7 +23,9 @@ from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import TABLE_FILES, attachment, table_file
 from kgtable.server.negotiation import GRAPH, HTML, Offer
-from kgtable.server.security import COOKIE, same_secret
+from kgtable.server.operations import LONGEST_WORDS, question_of
+from kgtable.server.plain_pages import PLAIN
+from kgtable.server.security import COOKIE, require_own_site, same_secret
 from kgtable.server.state import CachedResponse, ServerState
 from kgtable.server.workers.messages import KINDS, Problem
 
@@ -53,6 +56,14 @@ _EDITORS = {"query": "sparql", "sql": "sql"}
 MOST_LEADING = 1_000
 """Statements given of an IRI that is no subject, such as a name shared by many rows."""
 
+PLAIN_SECONDS = 5.0
+"""How long a page waits for its content without JavaScript; the scripts ask for theirs anyway."""
+_NEEDS_SCRIPTS = (
+    '<p class="note warn">This page needs JavaScript; the list of <a href="/tables">tables</a> and '
+    'the <a href="/sparql">endpoint</a> do not.</p>'
+)
+_SCRIPTLESS = ("documents", "problem", "resource")
+"""The pages that the server writes in full."""
 _CURRENT = ' aria-current="page"'
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _TABLE_FORMATS = (*TABLE_FILES, "json", "ttl")
@@ -85,7 +96,7 @@ def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool =
     current = _ABOVE.get(name, name)
     linked = (*NAVIGATION, UPLOAD) if editable else NAVIGATION
     links = "".join(f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in linked)
-    script = "shell" if name == "problem" else name
+    script = "shell" if name in _SCRIPTLESS else name
     scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
         (
             *(f'<link rel="modulepreload" href="/static/{part}.js">' for part in _modules(script)),
@@ -100,9 +111,15 @@ def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool =
         parts = ("codemirror", _EDITORS[name], "show-hint", "matchbrackets")
         editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
         scripts = "\n".join((*editor, scripts))
-    content = _template(name).safe_substitute(values or {})
+    values = values or {}
+    content = _template(name).safe_substitute(values)
     whole = _template("layout").substitute(
-        title=_TITLES[name], styles=styles, scripts=scripts, navigation=links, main="", content=content
+        title=values.get("title", _TITLES[name]),
+        styles=styles,
+        scripts=scripts,
+        navigation=links,
+        content=content,
+        plain="" if name in _SCRIPTLESS else f"<noscript>{values.get('plain', _NEEDS_SCRIPTS)}</noscript>",
     )
     return whole.encode("utf-8")
 
@@ -155,11 +172,43 @@ class Pages:
             response = RedirectResponse("/", 303)
             response.set_cookie(COOKIE, quote(given, safe=""), httponly=True, samesite="strict")
             return response
-        return _html(request, self._page("ask"))
+        question = request.query_params.get("q", "")
+        if not question or "plain" not in request.query_params:
+            link = f'<a href="/?plain=1&amp;{escape(urlencode({"q": question}))}">Answer without JavaScript</a>'
+            return _html(request, self._page("ask", {"plain": f"<p>{link}</p>" if question else ""}))
+        require_own_site(self._state.settings, requests.header_map(request.scope))
+        return await self._plain(request, "ask", question=question_of(question))
 
     async def plain(self, request: Request) -> Response:
         """A page without parameters, named by its path."""
-        return _html(request, self._page(request.url.path.strip("/")))
+        name = request.url.path.strip("/")
+        return await self._plain(request, name) if name in PLAIN else _html(request, self._page(name))
+
+    async def _plain(
+        self,
+        request: Request,
+        name: str,
+        values: Mapping[str, str] | None = None,
+        **wanted: str,
+    ) -> Response:
+        """A page with what it shows without JavaScript; without that where it takes long or fails.
+
+        Raises `Problem` for a page that is nothing without it.
+        """
+        given = request.query_params.get("first", "")
+        first = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+        words = request.query_params.get("q", "")[:LONGEST_WORDS]
+        job, shown = PLAIN[name]
+        job = {"op": name, "offset": first, "row": first, "first": first, "q": words, **job, **wanted}
+        must = name in (*_SCRIPTLESS, "ask")
+        try:
+            found = await asyncio.wait_for(self._state.explore(job), None if must else PLAIN_SECONDS)
+            content = shown(json.loads(found), job)
+        except (Problem, TimeoutError):
+            if must:
+                raise
+            content = ""
+        return _html(request, self._page(name, {"q": escape(words), **(values or {}), "plain": content}))
 
     async def table(self, request: Request) -> Response:
         """One table: its page, or with a suffix or ``format`` the whole of it as CSV, XLSX, Parquet, JSON or Turtle.
@@ -178,7 +227,7 @@ class Pages:
                 self._state, id, form, defuse=request.query_params.get("defuse", "0") not in ("", "0")
             )
         if form in ("", "html"):
-            return _html(request, self._page("table"))
+            return await self._plain(request, "table", id=id)
         if form not in _TABLE_FORMATS:
             raise Problem("not-acceptable", f"A table comes as {', '.join(_TABLE_FORMATS)}.")
         named = json.loads(await self._state.explore({"op": "exists", "id": id}))
@@ -198,7 +247,7 @@ class Pages:
         base = self._base()
         if not await self._has_graph(Namespaces(base).document_iri(id) if base and id else ""):
             raise Problem("not-found", f"There is no document {id[:200]!r} here.")
-        return _html(request, self._page("document"))
+        return await self._plain(request, "document", id=id)
 
     def _table_iri(self, id: str) -> str:
         """The IRI of a table; empty where the store is not a graph of tables."""
@@ -252,7 +301,7 @@ class Pages:
         if not is_subject and not await self._holds(f"ASK {{ {{ ?s ?p <{iri}> }} UNION {{ ?s <{iri}> ?o }} }}"):
             raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
         if offer.media_type == HTML:
-            return _html(request, self._page("resource", {"iri": escape(iri, quote=True)}))
+            return await self._plain(request, "resource", {"iri": escape(iri, quote=True)}, iri=iri)
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
         return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
 

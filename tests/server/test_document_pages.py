@@ -101,7 +101,7 @@ def test_every_page_leads_to_the_list_of_documents(browser: Browser, width: int,
         browser.find('nav a[href="/documents"]').click()
         browser.wait(lambda: len(browser.all("table.list tbody tr")) == 2)
         assert violations(browser) == []
-        browser.find("#search").send_keys("shops")
+        browser.find("#search").send_keys("shops", Keys.ENTER)
         browser.wait(lambda: [link.text for link in browser.all("table.list a")] == ["Bakeries"])
         browser.find("table.list a").click()
         assert browser.find("article h2").text == "Bakeries"

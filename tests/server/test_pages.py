@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -42,6 +43,22 @@ def test_an_iri_is_described_or_not_found(exploring: Running) -> None:
     graph = rdflib.Graph().parse(data=shared.text, format="turtle")
     entity = rdflib.URIRef("http://example.org/data/saturn")
     assert (rdflib.URIRef("http://example.org/data/table/planets/row/6"), None, entity) in graph
+
+
+def test_pages_show_their_content_without_javascript(exploring: Running) -> None:
+    def shown(address: str) -> str:
+        return exploring.client.get(address, headers={"accept": "text/html"}).text.partition("<main")[2]
+
+    assert '<a href="/tables/planets">' in shown("/tables")
+    assert '<td dir="auto">Saturn</td>' in shown("/tables/planets")
+    assert '<td dir="auto">Saturn</td>' not in shown("/tables/planets?first=7")
+    assert "/resource?iri=http%3A%2F%2Fexample.org%2Fdata%2Fsaturn" in shown("/data/table/planets/row/6")
+    question = "/?q=What+is+the+diameter+of+Saturn%3F"
+    link = re.search(r'href="(/[?]plain=1[^"]*)"', shown(question))
+    assert link is not None
+    answer = shown(html.unescape(link[1])).partition('class="big"')[2]
+    assert '<a href="/tables/planets?cell=6,' in answer
+    assert "$" not in answer
 
 
 def test_no_file_of_ours_names_another_host() -> None:

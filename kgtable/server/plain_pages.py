@@ -1,0 +1,176 @@
+"""What pages show without JavaScript: lists, rows, statements and answers as HTML with links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from itertools import groupby
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote, urlencode
+
+AT_ONCE = 200
+"""Entries of a list, and rows of a table, on one page."""
+MOST_COLUMNS = 60
+LONGEST_VALUE = 400
+
+Found: TypeAlias = Mapping[str, Any]
+
+
+def tables(found: Found, job: Found) -> str:
+    """The list of tables."""
+    rows = ((_table_link(one), escape(one["file"]), f"{one['rows']:,}") for one in found["tables"])
+    return _grid(("Table", "File", "Rows"), rows) + _pages(found["total"], job)
+
+
+def documents(found: Found, job: Found) -> str:
+    """The list of documents."""
+    rows = (
+        (_link(f"/documents/{_path(one['id'])}", one["title"]), escape(one["file"]), f"{one['paragraphs']:,}")
+        for one in found["documents"]
+    )
+    if not found["total"]:
+        title = "No document matches" if job["q"] else "No documents"
+        return (
+            f'<div class="empty"><h2>{title}</h2>'
+            "<p>Text comes from Word, PowerPoint, PDF, HTML and Markdown files.</p></div>"
+        )
+    return _grid(("Document", "File", "Paragraphs"), rows) + _pages(found["total"], job)
+
+
+def table(found: Found, job: Found) -> str:
+    """Some rows of a table, each with its number in the sheet."""
+    cells = ((str(row["index"] + 1), *map(escape, row["cells"])) for row in found["rows"])
+    names = ("Row", *(escape(column["name"]) for column in found["columns"]))
+    address = f"/tables/{_path(found['id'])}"
+    files = " · ".join(_link(f"{address}.{form}", form.upper()) for form in ("csv", "xlsx", "json", "ttl"))
+    heading = f"<h1>{escape(found['title'])}</h1><p>{escape(found['file'])} · {files}</p>"
+    return heading + _grid(names, cells) + _pages(found["rows_total"], job)
+
+
+def document(found: Found, job: Found) -> str:
+    """Some paragraphs of a document."""
+    text = "".join(f"<p>{escape(one['text'])}</p>" for one in found["paragraphs"])
+    return f"<h1>{escape(found['title'])}</h1>{text}{_pages(found['total'], job)}"
+
+
+def resource(found: Found, job: Found) -> str:
+    """The statements from and to an IRI; of a unit what it is and which tables use it."""
+    iri, unit = found["iri"], found["unit"]
+    cell = f"?cell={found['row']},{found['column'] or 0}" if found["row"] is not None else ""
+    turtle = f"/resource?{urlencode({'iri': iri})}&format="
+    links = {f"/tables/{_path(found['table'])}{cell}": "Show in its table"} if found["table"] else {}
+    links |= {f"/graph?{urlencode({'iri': iri})}": "Show on the map"}
+    links |= {f"{turtle}turtle": "Turtle", f"{turtle}jsonld": "JSON-LD"}
+    buttons = "".join(_link(address, text, ' class="button"') for address, text in links.items())
+    title = unit["label"] if unit else found["label"]
+    parts = [
+        f'<h1 dir="auto">{escape(title)}</h1><p class="mono quiet">{escape(iri)}</p><p class="toolbar">{buttons}</p>'
+    ]
+    parts += [_unit(unit)] if unit else []
+    parts += [_statements("Statements", found["outgoing"], found["names"])]
+    if not unit:
+        parts += [_statements("Incoming statements", found["incoming"], found["names"])]
+        query = _link(f"/query?{urlencode({'query': f'DESCRIBE <{iri}>'})}", "Query for all.")
+        parts += [f'<p class="note">Only the first statements are shown. {query}</p>'] if found["more"] else []
+    return "".join(parts)
+
+
+def answer(found: Found, job: Found) -> str:
+    """An answer with the cells it cites, or with the nearest tables."""
+    said = "".join(f"<p>{escape(found[name])}</p>" for name in ("words", "sentence") if found[name])
+    cited = []
+    for one in found["citations"]:
+        link = _table_link({**one, "id": one["table"]}, _place(one["row"], one["column"]))
+        cited.append((link, *(escape(one[name]) for name in ("reference", "label", "header", "text"))))
+    near = "".join(f"<li>{_table_link(one)}</li>" for one in found["nearest"])
+    evidence = _grid(("Table", "Cell", "Row", "Column", "Text"), cited) if cited else f"<ul>{near}</ul>"
+    return f'<h2>{escape(found["question"])}</h2><p class="big">{escape(found["headline"])}</p>{said}{evidence}'
+
+
+PLAIN: Mapping[str, tuple[Found, Callable[[Found, Found], str]]] = {
+    "tables": ({"limit": AT_ONCE}, tables),
+    "documents": ({"limit": AT_ONCE}, documents),
+    "table": ({"rows": AT_ONCE, "column": 0, "columns": MOST_COLUMNS, "around": []}, table),
+    "document": ({"count": AT_ONCE, "paragraph": 0, "start": 0}, document),
+    "resource": ({}, resource),
+    "ask": ({"k": None, "method": None, "after": None}, answer),
+}
+"""By operation, what its job holds beside what the address says, and what writes its result."""
+
+
+def _statements(title: str, found: Iterable[Found], names: Mapping[str, str]) -> str:
+    """Statements by predicate, as a card; empty where there are none."""
+    facts = ""
+    for iri, part in groupby(found, key=lambda one: str(one["predicate"])):
+        values = "".join(f"<div>{_term(one['term'])}</div>" for one in part)
+        facts += f"<dt>{_resource_link(iri, names.get(iri))}</dt><dd>{values}</dd>"
+    return f'<section class="card"><h2>{title}</h2><dl class="facts">{facts}</dl></section>' if facts else ""
+
+
+def _unit(unit: Found) -> str:
+    kinds = ", ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower() for kind in unit["kinds"])
+    used = f"{unit['cells']:,} numbers in {unit['tables_total']:,} tables"
+    facts = {"Measures": kinds, "ISO 4217": unit["currency"], "QUDT": f"unit:{unit['name']}", "Used by": used}
+    shown = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
+    rows = (
+        (_table_link({"id": one["table"], **one}), escape(" · ".join(one["columns"])), f"{one['cells']:,}")
+        for one in unit["tables"]
+    )
+    return (
+        f'<section class="card" id="unit"><p class="big">{escape(unit["symbol"] or unit["label"])}</p>'
+        f'<dl class="facts">{shown}</dl>{_grid(("Table", "Columns", "Numbers"), rows)}</section>'
+    )
+
+
+def _grid(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Cells that are HTML already as a table."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    lines = ("".join(f'<td dir="auto">{cell}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Rows"><table class="list">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _pages(total: int, job: Found) -> str:
+    """Links to what comes before and after."""
+    first, words = job["first"], {"q": job["q"]} if job.get("q") else {}
+    places = {"Previous": max(0, first - AT_ONCE) if first else total, "Next": first + AT_ONCE}
+    links = [_link(f"?{urlencode({'first': at, **words})}", way) for way, at in places.items() if at < total]
+    return f"<p>{' · '.join(links)}</p>" if links else ""
+
+
+def _link(address: str, text: str, attributes: str = "") -> str:
+    return f'<a href="{escape(address)}"{attributes}>{escape(text)}</a>'
+
+
+def _path(id: str) -> str:
+    return quote(id, safe="")
+
+
+def _place(row: int, column: int) -> str:
+    """The cell in an address, and the row that a page without JavaScript begins with."""
+    return f"?{urlencode({'cell': f'{row},{column}', 'first': max(0, row - AT_ONCE // 2)}, safe=',')}"
+
+
+def _table_link(named: Found, place: str = "") -> str:
+    return _link(f"/tables/{_path(named['id'])}{place}", named["title"])
+
+
+def _resource_link(iri: str, name: str | None) -> str:
+    return _link(f"/resource?{urlencode({'iri': iri})}", name or _local_name(iri), f' title="{escape(iri)}"')
+
+
+def _local_name(iri: str) -> str:
+    return unquote(re.split("[/#]", iri.rstrip("/#"))[-1]) or iri
+
+
+def _term(term: Found) -> str:
+    if term["type"] == "uri":
+        return _resource_link(term["value"], term.get("label"))
+    note = f"@{term['language']}" if term.get("language") else _local_name(term.get("datatype", ""))
+    text = term["value"]
+    cut = f"{text[:LONGEST_VALUE]}…" if len(text) > LONGEST_VALUE else text
+    return f'<bdi dir="auto">{escape(cut)}</bdi> <small>{escape("" if note == "string" else note)}</small>'
