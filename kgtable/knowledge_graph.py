@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
 
 import pyoxigraph as ox
 
-from kgtable.building.catalogue import Catalogue
+from kgtable.building.catalogue import Catalogue, missing_table
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.export import Tables, all_graphs, column_list, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.config import DEFAULT_K, MOST_LISTED, AskOptions, check_text, load_settings
 from kgtable.config import Settings as AskSettings
-from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError, VocabularyIndexError
+from kgtable.errors import AnswerError, GraphClosedError, UsageError, VocabularyIndexError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore, leased
@@ -623,7 +623,7 @@ class KnowledgeGraph:
         if table is None:
             return list(self.catalogue.tables)
         if table not in self.catalogue.tables:
-            raise GraphNotFoundError(f"The graph holds no table {table!r}.", hint="kgtable info lists them.")
+            raise missing_table(table, self.catalogue.tables)
         return [table]
 
     def validate(self, *, most: int = MOST_LISTED) -> ValidationReport:

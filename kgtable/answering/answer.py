@@ -339,8 +339,8 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
         (
             found.file,
             spreadsheet_reference(found.row, found.column),
-            _named(found.row, found.label),
-            _named(found.column, found.header),
+            " ".join(found.label.split()),
+            " ".join(found.header.split()),
             found.text,
             measure(found.unit, found.scale),
         )
@@ -519,10 +519,6 @@ def _quotes(answer: Answer) -> str:
 
 def _source(answer: Answer) -> str:
     return answer.model or answer.method
-
-
-def _named(index: int, name: str) -> str:
-    return f"{index} {' '.join(name.split())}".rstrip()
 
 
 def _html_row(tag: str, texts: Sequence[str]) -> str:

@@ -7,12 +7,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgtable.errors import GraphVersionError
-from kgtable.graph.terms import Namespaces
+from kgtable.errors import GraphNotFoundError, GraphVersionError
+from kgtable.graph.terms import KGT, ROW_CLASSES, Namespaces
 from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.model import Meaning, MeasureKind, Notice, Role
 
@@ -40,6 +41,9 @@ CREATE TABLE documents (
 CREATE INDEX tables_by_path ON tables (path, position);
 """
 
+MOST_NEAR = 3
+"""Ids that are named in place of one that is not there."""
+
 
 @dataclass(frozen=True)
 class TableRecord:
@@ -63,6 +67,38 @@ class TableRecord:
     facts: tuple[ColumnFact, ...] = ()
     tally: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def members(self) -> int:
+        """The rows that programs and SQL count: no header, total, note or heading; all rows if none were counted."""
+        classes = self.tally.get("classes")
+        if classes is None:
+            return self.rows
+        aside = sum(classes.get(f"{KGT}{name}", 0) for name in ROW_CLASSES.values())
+        return int(classes.get(f"{KGT}Row", 0) - aside)
+
+    @property
+    def totals(self) -> int:
+        """The rows that are totals of others."""
+        return int(self.tally.get("classes", {}).get(f"{KGT}TotalRow", 0))
+
+
+def counted_rows(members: int, totals: int) -> str:
+    """The number of rows for people.
+
+    >>> counted_rows(1, 0), counted_rows(1190, 2)
+    ('1 row', '1,190 rows, 2 totals')
+    """
+    counts = {"row": members} | ({"total": totals} if totals else {})
+    return ", ".join(f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
+
+
+def missing_table(id: str, known: Iterable[str]) -> GraphNotFoundError:
+    """The error for a table that the graph does not hold, with ids like it: of a file those of its sheets."""
+    ids = list(known)
+    near = [one for one in ids if one.partition("#")[0] == id] or get_close_matches(id, ids)
+    hint = f"Did you mean {' or '.join(map(repr, near[:MOST_NEAR]))}?" if near else "kgtable info lists the tables."
+    return GraphNotFoundError(f"The graph holds no table {id[:200]!r}.", hint=hint)
 
 
 @dataclass(frozen=True)

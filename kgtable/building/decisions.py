@@ -9,9 +9,9 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
-from kgtable.building.catalogue import Catalogue
+from kgtable.building.catalogue import Catalogue, missing_table
 from kgtable.building.convert import ConversionOptions
-from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.errors import UsageError
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import evidence_text, said_meaning
 from kgtable.ontology.mapping import UserMapping
@@ -43,7 +43,7 @@ def file_of(catalogue: Catalogue, table: str) -> TableFile:
             if not Path(record.location).is_file():
                 raise UsageError(f"{record.path} is not there any more.", hint="Build the graph from what is there.")
             return replace(find_files([record.location])[0], relative=record.path, id=record.id)
-    raise GraphNotFoundError(f"There is no table {table[:200]!r}.", hint="kgtable info --json lists them all.")
+    raise missing_table(table, catalogue.tables)
 
 
 def _is_part(table: str, sheet: str) -> bool:

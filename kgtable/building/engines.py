@@ -110,7 +110,7 @@ def endpoint_info(endpoint: StoreEndpoint, store: TripleStore) -> dict[str, Any]
         "base": endpoint.base,
         "files": len(catalogue.files),
         "tables": len(catalogue.tables),
-        "rows": sum(record.rows for record in catalogue.tables.values()),
+        "rows": sum(record.members for record in catalogue.tables.values()),
         "quads_of_tables": sum(int(row["quads"]) for row in _rows(store, "quads")),
         "units": {row["unit"].removeprefix(UNIT): int(row["quantities"]) for row in _rows(store, "units")},
         "table_ids": list(catalogue.tables),

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgtable.building.catalogue import TableRecord
-from kgtable.errors import GraphNotFoundError, MissingExtraError, UsageError
+from kgtable.building.catalogue import TableRecord, counted_rows, missing_table
+from kgtable.errors import MissingExtraError, UsageError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
@@ -170,32 +170,35 @@ class TableView:
         """The table's id."""
         return self.record.id
 
-    def to_frame(self, *, typed: bool = False) -> pd.DataFrame:
-        """The body rows under the column names, as texts.
+    def to_frame(self, *, text: bool = False) -> pd.DataFrame:
+        """The body rows under the column names, typed or as printed.
 
-        With `typed`, numbers are exact `Decimal` with the scale applied, years whole numbers, dates, times and truth
-        values such, and blank and missing cells None.
+        Numbers are exact `Decimal` with the scale applied, years whole numbers, dates, times and truth values such, and
+        blank and missing cells None. With `text`, every cell is the text that is printed.
         """
         import pandas as pd
 
         names = [column.name or f"[column {column.index + 1}]" for column in self.table.columns]
         rows: list[list[Any]] = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
-        if typed:
+        if not text:
             values = self.values()
             for (index, _), row in zip(self.table.body(), rows, strict=True):
-                row[:] = (values.get((index, column), text or None) for column, text in enumerate(row))
-        return pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object if typed else None)
+                row[:] = (values.get((index, column), cell or None) for column, cell in enumerate(row))
+        return pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=None if text else object)
 
     def to_csv(self, *, defuse: bool = False) -> str:
         """The table as CSV, every cell as it was read."""
         return csv_text(self.table, defuse=defuse)
 
     def __repr__(self) -> str:
-        return f"TableView({self.id!r}, {self.record.rows:,} rows, {self.record.width:,} columns)"
+        rows = counted_rows(self.record.members, self.record.totals)
+        return f"TableView({self.id!r}, {rows}, {self.record.width:,} columns)"
 
     def _repr_html_(self) -> str:
         title = html.escape(self.record.title or self.id)
-        return f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame().to_html(notebook=True)}"
+        return (
+            f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame(text=True).to_html(notebook=True)}"
+        )
 
 
 def write_parquet(view: TableView, handle: IO[bytes]) -> None:
@@ -205,13 +208,13 @@ def write_parquet(view: TableView, handle: IO[bytes]) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError("Writing Parquet", "parquet") from error
-    typed, texts = view.to_frame(typed=True), None
+    typed, texts = view.to_frame(), None
     columns = []
     for at in range(typed.shape[1]):
         try:
             columns.append(pa.array(typed.iloc[:, at].tolist()))
         except (pa.ArrowException, TypeError, ValueError):
-            texts = view.to_frame() if texts is None else texts
+            texts = view.to_frame(text=True) if texts is None else texts
             columns.append(pa.array(texts.iloc[:, at].tolist(), pa.string()))
     pq.write_table(pa.Table.from_arrays(columns, names=list(map(str, typed.columns))), handle)
 
@@ -231,7 +234,7 @@ class Tables(Mapping[str, TableView]):
 
     def __getitem__(self, id: str) -> TableView:
         if id not in self._records:
-            raise GraphNotFoundError(f"The graph holds no table {id!r}.", hint="`kg.tables` lists them.")
+            raise missing_table(id, self._records)
         return TableView(self._records[id], self._read(id), partial(self._values, id))
 
     def __contains__(self, id: object) -> bool:
@@ -260,14 +263,15 @@ class Tables(Mapping[str, TableView]):
 
 
 def table_list(records: Iterable[TableRecord]) -> list[dict[str, Any]]:
-    """Id, title, file, sheet, and numbers of rows, columns and cells of each table, as values of JSON."""
+    """Id, title, file, sheet, and numbers of rows, totals, columns and cells of each table, as values of JSON."""
     return [
         {
             "id": record.id,
             "title": record.title,
             "file": record.path,
             "sheet": record.sheet,
-            "rows": record.rows,
+            "rows": record.members,
+            "totals": record.totals,
             "columns": record.width,
             "cells": record.cells,
         }

@@ -388,7 +388,7 @@ def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, An
         "base": generation.base,
         "files": len(catalogue.files),
         "tables": len(tables),
-        "rows": sum(record.rows for record in tables.values()),
+        "rows": sum(record.members for record in tables.values()),
         "cells": tally.cells,
         "quads_of_tables": tally.predicates.total(),
         "documents": len(texts),

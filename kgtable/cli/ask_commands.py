@@ -34,7 +34,7 @@ from kgtable.cli.common import (
 )
 from kgtable.cli.folder_graphs import graph_for
 from kgtable.config import DEFAULT_K, load_settings
-from kgtable.errors import LLMError, LLMReplyError, ProgramCompilationError, UsageError
+from kgtable.errors import LLMError, LLMReplyError, ProgramCompilationError, UsageError, spreadsheet_reference
 from kgtable.storage import output_file
 from kgtable.values.text import delimited_text, harmless_text
 
@@ -192,7 +192,7 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
         measure = " ".join(filter(None, (triple.scale, triple.unit)))
         words = [
             f"{triple.score:.4f}",
-            f"{triple.table} r{triple.row} c{triple.column}",
+            f"{triple.table} {spreadsheet_reference(triple.row, triple.column)}",
             " | ".join((one_line(triple.subject), local_name(triple.predicate), one_line(triple.object))),
         ]
         if measure:
@@ -388,7 +388,7 @@ def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
         return ""
     if name == "triples":
         lines = (
-            f"{found.score:8.3f}  {found.table} r{found.row} c{found.column}  "
+            f"{found.score:8.3f}  {found.table} {spreadsheet_reference(found.row, found.column)}  "
             f"{one_line(local_name(found.subject))} | {local_name(found.predicate)} | "
             f"{one_line(found.object)}"
             for found in answer.retrieval.triples

@@ -37,8 +37,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--method",
     "methods",
     multiple=True,
+    default=("hybrid",),
+    show_default="hybrid",
     shell_complete=complete_methods,
-    help="A retrieval method, or zero-shot; repeat for several.",
+    help="A retrieval method, or zero-shot. Repeatable.",
 )
 @click.option(
     "--table-format", "--format", "formats", multiple=True, help="Text form of whole tables, for bm25 and dense."

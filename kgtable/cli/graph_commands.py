@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 import kgtable
+from kgtable.building.catalogue import counted_rows
 from kgtable.cli.common import (
     FORMATS,
     Command,
@@ -424,7 +425,8 @@ def _described(table: dict[str, Any]) -> str:
     """One line on a table: id, size, where it comes from, title."""
     source = table["file"] if table["sheet"] is None else f"{table['file']} [{table['sheet']}]"
     title = f", {table['title']}" if table["title"] else ""
-    return single_line(f"{table['id']}: {table['rows']:,} rows, {table['columns']:,} columns, from {source}{title}")
+    rows = counted_rows(table["rows"], table["totals"])
+    return single_line(f"{table['id']}: {rows}, {table['columns']:,} columns, from {source}{title}")
 
 
 @click.command(cls=Command)

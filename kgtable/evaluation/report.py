@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from kgtable.errors import spreadsheet_reference
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.records import Record
 from kgtable.evaluation.run import Run
@@ -47,7 +48,7 @@ def _table(table: ReportTable) -> str:
 
 
 def _question(question: BenchmarkQuestion, records: Iterable[Record]) -> str:
-    places = [f"{table}, row {row}, column {column}" for table, row, column in question.cells]
+    places = [f"{table} {spreadsheet_reference(row, column)}" for table, row, column in question.cells]
     more = [f"… {len(places):,} cells in all"] if len(places) > CELLS_SHOWN else []
     gold = ["; ".join(question.answers) or "no gold answer", *question.tables, *places[:CELLS_SHOWN], *more]
     sides = "".join(_side(record, question) for record in records)
@@ -72,7 +73,7 @@ def _found(record: Record, question: BenchmarkQuestion) -> Iterator[str]:
         if record.answer["calculation"]:
             yield f"= {record.answer['calculation']}"
         for table, row, column, text in record.answer["citations"]:
-            yield f"{table}, row {row}, column {column}: {text}"
+            yield f"{table} {spreadsheet_reference(row, column)}: {text}"
     if record.verdict:
         yield f"judge: {record.verdict}"
     for failure in record.failures:

@@ -297,7 +297,7 @@ def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, floa
 def _in_words(triple: ScoredTriple) -> str:
     predicate = triple.predicate.replace("#", "/").rpartition("/")[2]
     said = f"{triple.subject} · {predicate} · {triple.object}"[:LONGEST_TRIPLE]
-    return f"{triple.table}, row {triple.row}: {said}"
+    return f"{triple.table}, row {triple.row + 1}: {said}"
 
 
 def _ms_since(started: float) -> float:

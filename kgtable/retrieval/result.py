@@ -15,6 +15,7 @@ from textwrap import indent
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
+from kgtable.errors import spreadsheet_reference
 from kgtable.graph.terms import CellAddress
 
 if TYPE_CHECKING:
@@ -367,7 +368,10 @@ class Retrieval:
         """Explain the retrieval: labels, expansion, candidates and scores, with the time of each step."""
         tables = [(found.table, found.score) for found in self.tables]
         triples = [
-            (f"{found.table} r{found.row} c{found.column}  {found.subject} | {found.object}", found.score)
+            (
+                f"{found.table} {spreadsheet_reference(found.row, found.column)}  {found.subject} | {found.object}",
+                found.score,
+            )
             for found in self.triples[:SHOWN]
         ]
         return explain(self.question, self.method, self.trace, self.timings_ms, tables, triples)

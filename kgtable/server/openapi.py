@@ -76,7 +76,8 @@ SCHEMAS: dict[str, Any] = {
         facets=_object(unit=_FACET, kind=_FACET, folder=_FACET),
     ),
     "Table": _object(
-        "id iri title subtitle file sheet? rows_total# rows_shown# width# label_column# body_start# head#",
+        "id iri title subtitle file sheet? rows_total# members# counted rows_shown# width# label_column# body_start# "
+        "head#",
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object("mark text")),
         inferred=_INFERRED,

@@ -14,16 +14,16 @@ AT_ONCE = 200
 MOST_COLUMNS = 60
 LONGEST_VALUE = 400
 
-Found: TypeAlias = Mapping[str, Any]
+_Found: TypeAlias = Mapping[str, Any]
 
 
-def tables(found: Found, job: Found) -> str:
+def tables(found: _Found, job: _Found) -> str:
     """The list of tables."""
     rows = ((_table_link(one), escape(one["file"]), f"{one['rows']:,}") for one in found["tables"])
     return _grid(("Table", "File", "Rows"), rows) + _pages(found["total"], job)
 
 
-def documents(found: Found, job: Found) -> str:
+def documents(found: _Found, job: _Found) -> str:
     """The list of documents."""
     rows = (
         (_link(f"/documents/{_path(one['id'])}", one["title"]), escape(one["file"]), f"{one['paragraphs']:,}")
@@ -38,7 +38,7 @@ def documents(found: Found, job: Found) -> str:
     return _grid(("Document", "File", "Paragraphs"), rows) + _pages(found["total"], job)
 
 
-def table(found: Found, job: Found) -> str:
+def table(found: _Found, job: _Found) -> str:
     """Some rows of a table, each with its number in the sheet."""
     cells = ((str(row["index"] + 1), *map(escape, row["cells"])) for row in found["rows"])
     names = ("Row", *(escape(column["name"]) for column in found["columns"]))
@@ -48,13 +48,13 @@ def table(found: Found, job: Found) -> str:
     return heading + _grid(names, cells) + _pages(found["rows_total"], job)
 
 
-def document(found: Found, job: Found) -> str:
+def document(found: _Found, job: _Found) -> str:
     """Some paragraphs of a document."""
     text = "".join(f"<p>{escape(one['text'])}</p>" for one in found["paragraphs"])
     return f"<h1>{escape(found['title'])}</h1>{text}{_pages(found['total'], job)}"
 
 
-def resource(found: Found, job: Found) -> str:
+def resource(found: _Found, job: _Found) -> str:
     """The statements from and to an IRI; of a unit what it is and which tables use it."""
     iri, unit = found["iri"], found["unit"]
     cell = f"?cell={found['row']},{found['column'] or 0}" if found["row"] is not None else ""
@@ -76,7 +76,7 @@ def resource(found: Found, job: Found) -> str:
     return "".join(parts)
 
 
-def answer(found: Found, job: Found) -> str:
+def answer(found: _Found, job: _Found) -> str:
     """An answer with the cells it cites, or with the nearest tables."""
     said = "".join(f"<p>{escape(found[name])}</p>" for name in ("words", "sentence") if found[name])
     cited = []
@@ -88,7 +88,7 @@ def answer(found: Found, job: Found) -> str:
     return f'<h2>{escape(found["question"])}</h2><p class="big">{escape(found["headline"])}</p>{said}{evidence}'
 
 
-PLAIN: Mapping[str, tuple[Found, Callable[[Found, Found], str]]] = {
+PLAIN: Mapping[str, tuple[_Found, Callable[[_Found, _Found], str]]] = {
     "tables": ({"limit": AT_ONCE}, tables),
     "documents": ({"limit": AT_ONCE}, documents),
     "table": ({"rows": AT_ONCE, "column": 0, "columns": MOST_COLUMNS, "around": []}, table),
@@ -99,7 +99,7 @@ PLAIN: Mapping[str, tuple[Found, Callable[[Found, Found], str]]] = {
 """By operation, what its job holds beside what the address says, and what writes its result."""
 
 
-def _statements(title: str, found: Iterable[Found], names: Mapping[str, str]) -> str:
+def _statements(title: str, found: Iterable[_Found], names: Mapping[str, str]) -> str:
     """Statements by predicate, as a card; empty where there are none."""
     facts = ""
     for iri, part in groupby(found, key=lambda one: str(one["predicate"])):
@@ -108,7 +108,7 @@ def _statements(title: str, found: Iterable[Found], names: Mapping[str, str]) ->
     return f'<section class="card"><h2>{title}</h2><dl class="facts">{facts}</dl></section>' if facts else ""
 
 
-def _unit(unit: Found) -> str:
+def _unit(unit: _Found) -> str:
     kinds = ", ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower() for kind in unit["kinds"])
     used = f"{unit['cells']:,} numbers in {unit['tables_total']:,} tables"
     facts = {"Measures": kinds, "ISO 4217": unit["currency"], "QUDT": f"unit:{unit['name']}", "Used by": used}
@@ -134,7 +134,7 @@ def _grid(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     )
 
 
-def _pages(total: int, job: Found) -> str:
+def _pages(total: int, job: _Found) -> str:
     """Links to what comes before and after."""
     first, words = job["first"], {"q": job["q"]} if job.get("q") else {}
     places = {"Previous": max(0, first - AT_ONCE) if first else total, "Next": first + AT_ONCE}
@@ -155,7 +155,7 @@ def _place(row: int, column: int) -> str:
     return f"?{urlencode({'cell': f'{row},{column}', 'first': max(0, row - AT_ONCE // 2)}, safe=',')}"
 
 
-def _table_link(named: Found, place: str = "") -> str:
+def _table_link(named: _Found, place: str = "") -> str:
     return _link(f"/tables/{_path(named['id'])}{place}", named["title"])
 
 
@@ -167,7 +167,7 @@ def _local_name(iri: str) -> str:
     return unquote(re.split("[/#]", iri.rstrip("/#"))[-1]) or iri
 
 
-def _term(term: Found) -> str:
+def _term(term: _Found) -> str:
     if term["type"] == "uri":
         return _resource_link(term["value"], term.get("label"))
     note = f"@{term['language']}" if term.get("language") else _local_name(term.get("datatype", ""))

@@ -43,7 +43,7 @@ def test_a_sheet_is_split_and_made_whole_again(graph: Path) -> None:
         assert kg.built is not None
         assert (kg.built.changes.added, kg.built.changes.removed) == (("fleet#0", "fleet#1"), ("fleet",))
         assert not kg.built.messages
-        assert kg.tables["fleet#1"].to_frame()["2024"].tolist() == ["40", "9"]
+        assert kg.tables["fleet#1"].to_frame(text=True)["2024"].tolist() == ["40", "9"]
     mapping = UserMapping.load(graph / "ontology.tables.csv")
     assert mapping.about_table("fleet") == {"tables begin at": "5"}
     with kgtable.build(graph.parent / "fleet.csv", graph, embedding="none") as kg:

@@ -23,7 +23,7 @@ def view(table: Grid, title: str = "") -> TableView:
 
 
 def test_a_frame_has_the_body_under_the_column_names() -> None:
-    frame = view(grid(("Name", "Mass (kg)", ""), ("x", "1,200", "n"), ("y", "", ""), ("z",))).to_frame()
+    frame = view(grid(("Name", "Mass (kg)", ""), ("x", "1,200", "n"), ("y", "", ""), ("z",))).to_frame(text=True)
     assert list(frame.columns) == ["Name", "Mass (kg)", "[column 3]"]
     assert frame.to_numpy().tolist() == [["x", "1,200", "n"], ["y", "", ""], ["z", "", ""]]
 
@@ -35,7 +35,7 @@ def test_a_typed_frame_has_numbers_and_dates(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     with kgtable.build(tmp_path / "lifts.csv", tmp_path / "kg", embedding="none") as kg:
-        frame = kg.tables["lifts"].to_frame(typed=True)
+        frame = kg.tables["lifts"].to_frame()
         said = kg.sparql("SELECT ?day { ?row rdfs:label 'Summit' ; ex:hasOpened ?day }")
     assert frame.to_numpy().tolist() == [
         ["Summit", date(2019, 12, 6), 1998, Decimal(1204500), True, None],
@@ -46,7 +46,7 @@ def test_a_typed_frame_has_numbers_and_dates(tmp_path: Path) -> None:
 
 
 def test_columns_of_one_name_both_stay() -> None:
-    frame = view(grid(("Name", "2019", "2019"), ("x", "1", "2"), ("y", "3", "4"))).to_frame()
+    frame = view(grid(("Name", "2019", "2019"), ("x", "1", "2"), ("y", "3", "4"))).to_frame(text=True)
     assert frame.shape == (2, 3)
 
 

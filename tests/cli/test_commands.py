@@ -271,7 +271,7 @@ def test_explain_shows_each_step(place: Path) -> None:
     shown = run("retrieve", QUESTION, "--kg", place, "-k", "3", "--explain").stdout
     for word in ("labels", "expansion", "candidates", "scores", "total", "best tables", "saturn", " ms"):
         assert word in shown
-    assert "planets r2 c1  Saturn | hasRadius | 58,232" in shown
+    assert "planets B3  Saturn | hasRadius | 58,232" in shown
     told = json.loads(run("retrieve", QUESTION, "--kg", place, "--explain", "-f", "json").stdout)
     assert told["explanation"]["steps"][0]["step"] == "labels"
     assert "explanation" not in json.loads(run("retrieve", QUESTION, "--kg", place, "-f", "json").stdout)

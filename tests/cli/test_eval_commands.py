@@ -32,6 +32,7 @@ def test_methods_are_printed_compared_and_written(folders: tuple[str, str], tmp_
     assert page.read_text().startswith("<!doctype html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
     assert "2 questions" in run(folders, "--method", "bm25", "--limit", "2").output
+    assert "hybrid" in run(folders, "--limit", "2").output
 
 
 def test_a_dry_run_and_a_check(folders: tuple[str, str], tmp_path: Path) -> None:
@@ -47,7 +48,6 @@ def test_a_dry_run_and_a_check(folders: tuple[str, str], tmp_path: Path) -> None
     ("options", "message"),
     [
         (["--method", "oracle"], "There is no method 'oracle'"),
-        ([], "nothing to evaluate"),
         (["--method", "bm25", "--split", "test"], "there is no split “test”"),
         (["--method", "bm25", "--resume"], "--resume continues the run of a --json file"),
         (["--method", "bm25", "--json", "no/such/folder/r.json"], "cannot be written"),

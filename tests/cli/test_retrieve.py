@@ -34,7 +34,7 @@ def test_the_best_triples_are_listed(kg: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert len(lines) == 4
-    assert any("medals r2 c1  Kenya | hasGold | 7" in line for line in lines[:2])
+    assert any("medals B3  Kenya | hasGold | 7" in line for line in lines[:2])
 
 
 def test_a_model_names_labels_and_orders_tables(kg: Path) -> None:

@@ -100,8 +100,8 @@ def test_the_report_shows_the_same_numbers_and_only_text(run: Run) -> None:
     assert not re.search(r"""(src|href)=["']|url\(|@import""", page)
     assert "&lt;b&gt;none&lt;/b&gt;" in page
     assert "<summary>Prompt</summary><pre>" in page
-    assert "<p>ports, row 1: Skarv · hasPort · Skarv</p>" in page
-    assert "<p>ports, row 2, column 2: 44</p>" in page
+    assert "<p>ports, row 2: Skarv · hasPort · Skarv</p>" in page
+    assert "<p>ports C3: 44</p>" in page
 
 
 def test_two_runs_give_the_same_file(

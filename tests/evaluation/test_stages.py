@@ -47,7 +47,7 @@ def test_a_question_goes_through_all_stages(graph: kgtable.KnowledgeGraph, plan:
     assert list(record.ms) == ["retrieval", "answer", "judge"]
     assert (record.scores["exact"], record.scores["judged"], record.scores["agreement"]) == (1.0, 0.5, 0.0)
     assert record.usage["stages"]["judge"]["requests"] == 1
-    assert record.triples[0].startswith("ports, row 1: ")
+    assert record.triples[0].startswith("ports, row 2: ")
     assert record.prompt == "asked"
 
 

@@ -42,7 +42,7 @@ def test_levels_of_columns_and_the_index_are_kept(tmp_path: Path) -> None:
     with frame.kg.to_graph(tmp_path / "graph", index=True, embedding="none") as graph:
         table = graph.tables["frame"]
         assert [column.name for column in table.table.columns] == ["Port", "2023 Weight", "2023 Fees"]
-        assert table.to_frame().values.tolist() == [["Norrvik", "1", "2"], ["Tern Bay", "3", "4"]]
+        assert table.to_frame(text=True).values.tolist() == [["Norrvik", "1", "2"], ["Tern Bay", "3", "4"]]
     assert (tmp_path / "graph").exists()
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import difflib
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kgtable.building.catalogue import counted_rows
 from kgtable.database import add_table, lock, open_database, quoted
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
 from kgtable.ontology.column_stats import informative_meaning
@@ -71,6 +73,7 @@ class SchemaCard:
     id: str
     title: str
     rows: int
+    totals: int
     columns: tuple[SchemaColumn, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +89,7 @@ class SchemaCard:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.title or self.id} ({self.rows:,} rows)"]
+        lines = [f"{self.name}: {self.title or self.id} ({counted_rows(self.rows, self.totals)})"]
         for column in self.columns:
             said = _bracketed(column.meaning, column.unit)
             shown = f": {', '.join(column.examples)}" if column.examples else ""
@@ -325,7 +328,9 @@ class _SqlTable:
 
     def card(self) -> SchemaCard:
         columns = tuple(column for column, _ in self._columns)
-        return SchemaCard(self.name, self._relation.id, self._relation.title, len(self._rows), columns)
+        kinds = Counter(MemberKind(int(self._relation.kinds[row])) for row in self._rows)
+        counts = kinds[MemberKind.MEMBER], kinds[MemberKind.TOTAL]
+        return SchemaCard(self.name, self._relation.id, self._relation.title, *counts, columns)
 
     def data(self) -> pa.Table:
         pa = arrow()

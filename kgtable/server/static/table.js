@@ -264,8 +264,8 @@ function sortBy(column) {
 
 function place(table) {
   const rows = state.find || state.where.length
-    ? `${count(table.rows_shown)} of ${count(table.rows_total)} rows`
-    : `${count(table.rows_total)} ${table.rows_total === 1 ? "row" : "rows"}`;
+    ? `${count(table.rows_shown)} of ${count(table.members)} rows`
+    : table.counted;
   const last = table.columns.at(-1)?.index ?? 0;
   const some = table.columns.length < table.width;
   const first = table.columns.find((column) => column.index >= state.column)?.index ?? 0;

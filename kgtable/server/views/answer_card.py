@@ -177,7 +177,7 @@ def named_tables(ids: Iterable[str], graph: KnowledgeGraph) -> list[dict[str, An
             "title": (name := titled(graph, id)).title,
             "subtitle": name.subtitle,
             "file": records[id].path,
-            "rows": records[id].rows,
+            "rows": records[id].members,
             "columns": [fact.name[:80] for fact in records[id].facts[:8] if not fact.name.startswith("[")],
         }
         for id in ids

@@ -37,7 +37,7 @@ SHOWN_TABLES = 12
 def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Size of the graph, the model that answers, and where to start browsing."""
     tables = graph.catalogue.tables
-    rows = sum(record.rows for record in tables.values())
+    rows = sum(record.members for record in tables.values())
     cells = sum(record.cells for record in tables.values())
     size = f"{len(tables):,} table{'s' if len(tables) != 1 else ''}, {rows:,} rows, {cells:,} cells."
     settings = load_settings()

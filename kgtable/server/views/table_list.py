@@ -240,7 +240,7 @@ def _by_title(graph: KnowledgeGraph, record: TableRecord) -> Any:
 _SORTS: Mapping[str, Callable[[KnowledgeGraph, TableRecord], Any]] = {
     "title": _by_title,
     "file": lambda graph, record: (record.path.casefold(), record.number),
-    "rows": lambda graph, record: (record.rows, record.id),
+    "rows": lambda graph, record: (record.members, record.id),
     "columns": lambda graph, record: (record.width, record.id),
 }
 
@@ -253,7 +253,7 @@ def _listed(graph: KnowledgeGraph, record: TableRecord, hits: Iterable[tuple[int
         "subtitle": name.subtitle,
         "file": record.path,
         "sheet": record.sheet,
-        "rows": record.rows,
+        "rows": record.members,
         "width": record.width,
         "cells": record.cells,
         "columns": [fact.name[:80] for fact in record.facts[:20] if not fact.name.startswith("[")],
