@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,21 @@ def test_shipped_weights_prefer_a_named_table_to_a_value_and_a_value_to_nothing(
     scores = [finder.group([table]).score for table in tables]
     assert scores == sorted(scores, reverse=True)
     assert weights.keys() == finder.features(tables).keys()
+
+
+def test_a_title_is_read_whatever_the_file_is_called(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "x1.csv").write_text("Harbour fees,\n,\nPort,Amount\nSkarv,31\nFjell,44\n")
+    (tmp_path / "tables" / "x2.csv").write_text("Ship,Tonnage\nAurora,900\nBrage,750\n")
+    with kgtable.build(tmp_path / "tables", tmp_path / "kg", embedding="none") as kg:
+        found = matcher("harbour fees", kg.index)
+        ids = kg.index.corpus.table_ids
+        kinds = {id: {match.kind for match in found.column_matches(0, ids.index(id))} for id in ids}
+        asked: list[str] = []
+        model = ScriptedLLM(lambda request: asked.append(request.stage) or {"residual": "tonnage", "subquestions": []})
+        kg.retrieve("Harbour fees of Skarv", 5, "dmral:gap=1", llm=model, rerank=False)
+    assert kinds == {"x1": {"title"}, "x2": set()}
+    assert "residual" in asked
 
 
 def test_the_tables_of_a_group_come_first(graph: kgtable.KnowledgeGraph) -> None:

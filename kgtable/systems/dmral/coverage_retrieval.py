@@ -378,11 +378,8 @@ class CoverageRetriever(HybridRetriever):
         """The needs that the best group leaves unmet, as a text; empty where it covers enough."""
         if best.coverage >= self._options.gap:
             return ""
-        return " ".join(
-            need.text
-            for need in finder.needs_at(finder.uncovered(best.tables))
-            if not all(is_empty_word(word) for word in need.text.lower().split())
-        )
+        unmet = finder.needs_at(finder.uncovered(best.tables)) or finder.all_needs()
+        return " ".join(need.text for need in unmet if not all(map(is_empty_word, need.text.lower().split())))
 
     def _described(self, group: TableGroup) -> list[str]:
         corpus = self._index.corpus

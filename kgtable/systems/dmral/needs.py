@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -23,7 +23,7 @@ from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.column_profiles import KEY_WORDS, header_words
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.index.postings import IntArray
-from kgtable.index.substring import folded
+from kgtable.index.substring import Strings, folded
 from kgtable.text.words import is_empty_word, terms_asked
 
 MOST_NEEDS = 12
@@ -147,6 +147,7 @@ class NeedMatcher:
         self.needs = tuple(needs)
         self._index = index
         self._vectors = self._embedded()
+        self._titles = Strings.open(index.folder / "titles")
 
     def _embedded(self) -> Matrix | None:
         if not self.needs or self._index.vectors is None:
@@ -214,8 +215,21 @@ class NeedMatcher:
         return sorted((match for match in found if match.score > 0), key=lambda match: -match.score)
 
     def _title(self, stems: set[str], table: int) -> float:
-        named = _id_stems(self._index.corpus.table_ids[table])
-        return 0.95 * len(stems & named) / len(stems) if stems else 0.0
+        return 0.95 * len(stems & self._named(table)) / len(stems) if stems else 0.0
+
+    @cache  # noqa: B019 (a matcher lives for one question)
+    def _named(self, table: int) -> frozenset[str]:
+        """The stems of a table's id, of its title, headings and caption, and of lines of one cell above its header."""
+        corpus = self._index.corpus
+        places = corpus.places
+        rows = np.arange(places.table_row_start[table], places.table_row_start[table + 1])
+        starts = places.row_cell_start[rows]
+        alone = places.row_is_header[rows] & (places.row_cell_start[rows + 1] - starts == 1)
+        texts = places.cell_text[starts[alone]].tolist()
+        first, last = places.table_column_start[table], places.table_column_start[table + 1]
+        headers = set(places.column_name[first:last].tolist())
+        titles = [self._titles[table], *(corpus.texts[text] for text in texts if text not in headers)]
+        return _id_stems(corpus.table_ids[table]).union(*map(header_words, titles))
 
     def _header(self, need: int, stems: set[str], name: int) -> float:
         words = _header_stems(self._index.corpus.texts[name])
@@ -370,6 +384,10 @@ class GroupFinder:
     def uncovered(self, tables: Sequence[int]) -> list[int]:
         """The places of the needs that none of the tables meets."""
         return np.flatnonzero(self.together(tables)[UNMET]).tolist()
+
+    def all_needs(self) -> list[InformationNeed]:
+        """The needs of the question."""
+        return list(self._matcher.needs)
 
     def needs_at(self, places: Sequence[int]) -> list[InformationNeed]:
         """The needs at these places."""
