@@ -40,7 +40,7 @@ def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(t
         "    print(graph.info()['errors'])\n"
         "    print(graph.ask('Which port had the highest fees?', model='none').text)\n"
         "    try: graph.sql('SELECT 1')\n"
-        "    except kgtable.MissingExtraError as error: print(error)\n"
+        "    except kgtable.errors.MissingExtraError as error: print(error)\n"
     )
     paths = os.pathsep.join((str(absent), str(ROOT)))
     done = subprocess.run(

@@ -50,7 +50,7 @@ def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     try:
         module = importlib.import_module(name)
-    except kgtable.MissingExtraError as error:
+    except kgtable.errors.MissingExtraError as error:
         pytest.skip(str(error))
     failed, _ = doctest.testmod(module, optionflags=FLAGS)
     assert failed == 0
@@ -85,7 +85,7 @@ def is_named(name: str) -> bool:
     for end in range(len(parts), 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:end]))
-        except kgtable.MissingExtraError:
+        except kgtable.errors.MissingExtraError:
             return True
         except ImportError:
             continue

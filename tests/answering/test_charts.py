@@ -105,7 +105,7 @@ def test_a_chart_is_drawn_to_a_file(kg: kgtable.KnowledgeGraph, tmp_path: Path) 
     svg = chart.to_svg()
     assert svg.startswith("<svg")
     assert all(word in svg for word in ("Fjell", "million euros"))
-    with pytest.raises(kgtable.UsageError, match="cannot be written"):
+    with pytest.raises(kgtable.errors.UsageError, match="cannot be written"):
         chart.save(tmp_path / "c.bmp")
 
 
@@ -129,7 +129,7 @@ def test_a_specification_that_crashes_the_library_ends_its_process_only(kg: kgta
     assert good is not None
     for label in ("\x1b", "constructor"):
         text = json.dumps(good.spec).replace('"a "', json.dumps(label))
-        with pytest.raises(kgtable.EvaluationError, match="could not be drawn"):
+        with pytest.raises(kgtable.errors.EvaluationError, match="could not be drawn"):
             Chart(json.loads(text)).to_svg()
         assert image_of(Chart(json.loads(text))) == ""
         assert good.to_svg().startswith("<svg")

@@ -78,7 +78,7 @@ def test_with_the_window_set_nothing_is_refused(kg: kgtable.KnowledgeGraph) -> N
 def test_a_window_with_no_room_for_a_row_is_one_error(kg: kgtable.KnowledgeGraph) -> None:
     with (
         ScriptedServer(within(300)) as server,
-        pytest.raises(kgtable.LLMContextError, match="context window") as raised,
+        pytest.raises(kgtable.errors.LLMContextError, match="context window") as raised,
     ):
         asked(kg, server)
     assert "KGTABLE_WINDOW" in raised.value.hint

@@ -148,7 +148,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path) -> None:
         assert 300 < report.prompt_tokens < 1_500
     assert (kgtable.annotate(kg, model="any", dry_run=True).calls, model.requests) == (1, [])
     assert not (kg / FILE).exists()
-    with pytest.raises(kgtable.UsageError, match="dry run"):
+    with pytest.raises(kgtable.errors.UsageError, match="dry run"):
         build(tables, kg, dry_run=True)
 
 

@@ -48,5 +48,5 @@ def test_levels_of_columns_and_the_index_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b"])
 def test_the_name_is_that_of_a_table(name: str) -> None:
-    with pytest.raises(kgtable.ArgumentError, match="plain name"):
+    with pytest.raises(kgtable.errors.ArgumentError, match="plain name"):
         PORTS.kg.to_graph(name=name)

@@ -99,18 +99,18 @@ def test_a_reply_has_the_form_that_is_asked_for(model: LLM) -> None:
 
 
 def test_a_reply_that_is_cut_off_is_refused(model: LLM) -> None:
-    with pytest.raises(kgtable.LLMReplyError):
+    with pytest.raises(kgtable.errors.LLMReplyError):
         model.complete(asked("Describe Paris in JSON, at length.", schema=SCHEMA, max_tokens=3))
 
 
 def test_a_wrong_key_is_told(settings: Settings, url: str) -> None:
     other = connect(replace(settings, endpoint=ModelEndpoint(url, Secret("wrong-key"))))
     assert other is not None
-    with pytest.raises(kgtable.LLMAuthError):
+    with pytest.raises(kgtable.errors.LLMAuthError):
         other.complete(asked("Hello"))
     other.close()
 
 
 def test_a_prompt_beyond_the_context_is_told(model: LLM) -> None:
-    with pytest.raises(kgtable.LLMContextError, match="context"):
+    with pytest.raises(kgtable.errors.LLMContextError, match="context"):
         model.complete(asked("word " * 4_000))

@@ -125,7 +125,7 @@ def test_sql_leaves_nothing_on_the_disk(
     opened: kgtable.KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(kgtable.QueryError, match="emory"):
+    with pytest.raises(kgtable.errors.QueryError, match="emory"):
         opened.sql("SELECT count(DISTINCT (a.range, b.range)) FROM range(10000) a, range(3000) b")
     assert list(tmp_path.iterdir()) == []
 

@@ -247,9 +247,9 @@ def test_nothing_is_written_or_removed_through_a_link(folder: Path, tmp_path: Pa
         return {path: path.read_bytes() if path.is_file() else b"" for path in [outside, *outside.rglob("*")]}
 
     before = found() if outside.exists() else None
-    with pytest.raises(kgtable.StorageError, match="is a link"):
+    with pytest.raises(kgtable.errors.StorageError, match="is a link"):
         kgtable.serve(tmp_path / "graph", port=0, editable=True)
-    with pytest.raises(kgtable.StorageError, match="is a link"):
+    with pytest.raises(kgtable.errors.StorageError, match="is a link"):
         kgtable.build(folder / "tables", tmp_path / "graph", embedding="none")
     assert (found() if outside.exists() else None) == before
     assert place.is_symlink()
