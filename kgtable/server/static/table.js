@@ -14,6 +14,7 @@ const COLUMNS = 40;
 const MOST_SCROLLED = 400_000;
 const ROW_HEIGHT = 33;
 const MOST_HEAD = 20;
+const MOST_CHIPS = 5;
 
 const id = decodeURIComponent(location.pathname.slice("/tables/".length));
 const address = `/tables/${encodeURIComponent(id)}`;
@@ -214,15 +215,26 @@ async function showFacets() {
   const sheet = holder.querySelector("table.sheet");
   sheet?.style.setProperty("--head", `${sheet.tHead.offsetHeight}px`);
   const focused = facets.contains(document.activeElement) ? document.activeElement.dataset.facet : null;
-  fill(facets, known.facets.map((facet) => h("div", { class: "facet", role: "group", "aria-label": facet.title },
-    h("span", { class: "quiet", dir: "auto" }, facet.title),
-    facet.values.map(({ value, rows }) => {
-      const pressed = value === facet.chosen;
-      return h("button", { type: "button", class: "chip", "aria-pressed": String(pressed), "data-facet": `${facet.column} ${value}`, onclick: () => narrow(facet.column, pressed ? null : value) }, h("bdi", {}, value), " ", h("small", {}, count(rows)));
-    }),
-    facet.more ? h("small", { class: "quiet" }, `and ${count(facet.more)} more`) : null)));
+  const { open = false } = facets.querySelector("details") ?? {};
+  let left = MOST_CHIPS;
+  const [first, rest] = [[], []];
+  for (const facet of known.facets) {
+    const values = Object.groupBy(facet.values, ({ value }) => (value === facet.chosen || left-- > 0 ? "first" : "rest"));
+    if (values.first) first.push(chips({ ...facet, values: values.first, more: values.rest ? 0 : facet.more }));
+    if (values.rest) rest.push(chips({ ...facet, values: values.rest }));
+  }
+  fill(facets, first, rest.length ? h("details", { open }, h("summary", {}, "More filters"), rest) : null);
   if (focused) [...facets.querySelectorAll("button")].find((button) => button.dataset.facet === focused)?.focus();
 }
+
+/** The values of one facet. */
+const chips = (facet) => h("div", { class: "facet", role: "group", "aria-label": facet.title },
+  h("span", { class: "quiet", dir: "auto" }, facet.title),
+  facet.values.map(({ value, rows }) => {
+    const pressed = value === facet.chosen;
+    return h("button", { type: "button", class: "chip", "aria-pressed": String(pressed), "data-facet": `${facet.column} ${value}`, onclick: () => narrow(facet.column, pressed ? null : value) }, h("bdi", {}, value), " ", h("small", {}, count(rows)));
+  }),
+  facet.more ? h("small", { class: "quiet" }, `and ${count(facet.more)} more`) : null);
 
 /** A picture of how the numbers of a column lie, in its ruler. */
 function showSpread({ column, low, high, rows, counts }) {

@@ -17,6 +17,7 @@ from kgtable.programs.algebra import tables_of
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head
 from kgtable.tables.model import MeasureKind, Role
+from kgtable.values.lexicon import language_of
 from kgtable.values.periods import is_temporal
 from kgtable.values.unit_phrases import parse_unit_phrase
 
@@ -63,15 +64,13 @@ def suggestions(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
-    """Questions that the rules answer with confidence, each about another table, of kinds that take turns."""
-    ids = [id for id, record in graph.catalogue.tables.items() if 0 < record.cells <= LARGEST]
-    most = TRIED
-    spread = list(dict.fromkeys(ids[place * len(ids) // most] for place in range(most))) if ids else []
+    """Questions that the rules answer with confidence, of the largest tables first, of kinds that take turns."""
+    sizes = {id: record.cells for id, record in graph.catalogue.tables.items() if 0 < record.cells <= LARGEST}
     found: dict[str, str] = {}
     tried = 0
     for turn in range(2):
-        for place, id in enumerate(spread):
-            if id in found or tried >= most or len(found) == AT_FRONT:
+        for place, id in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True)[:TRIED]):
+            if id in found or tried >= TRIED or len(found) == AT_FRONT:
                 continue
             candidates = list(TableQuestions.of(graph, id).general())
             if not candidates:
@@ -131,10 +130,12 @@ class TableQuestions:
         start = structure.body_start
         rows = graph.reader.rows(id, range(start, min(record.rows, start + SAMPLED_ROWS)))
         labels = tuple(_labels(rows, structure.label_column))
-        header = next((fact.name for fact in record.facts if fact.index == structure.label_column), "")
-        measures = tuple(fact for fact in record.facts if _is_measure(fact, frame, len(rows)))
-        over_time = any(fact.meaning is not None and fact.meaning.role is Role.TIME for fact in record.facts)
-        added = _ADDED if over_time else _ADDED | {MeasureKind.LEVEL}
+        names = {column.index: column.path[-1] if column.path else "" for column in frame.table.columns}
+        roles = {fact.index: fact.meaning.role for fact in record.facts if fact.meaning is not None}
+        header = "" if roles.get(structure.label_column) is Role.TIME else names.get(structure.label_column, "")
+        is_english = language_of(names.values()) == "en"  # as the questions are
+        measures = tuple(fact for fact in record.facts if is_english and _is_measure(fact, frame, len(rows)))
+        added = _ADDED if Role.TIME in roles.values() else _ADDED | {MeasureKind.LEVEL}
         return cls(titled(graph, id).title, _noun(header), labels, measures, added)
 
     def general(self) -> Iterator[str]:
