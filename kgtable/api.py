@@ -109,7 +109,7 @@ def build(
     from kgtable.tables.limits import ReadLimits
 
     if dry_run and model is None:
-        raise UsageError("A dry run tells what asking a model takes.", hint="Name one with --model.")
+        raise UsageError("A dry run estimates the usage of a model.", hint="Name one with --model.")
     llm = None if model is None else _model(model, dry_run)
     walked = _paths(paths)
     options: dict[str, Any] = {"mapping": _mapping(mapping), "base": base}

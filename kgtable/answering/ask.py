@@ -252,7 +252,7 @@ def read_zero_shot(question: str, request: Request, completion: Completion) -> A
     )
 
 
-NOT_ASKED = "No model was asked: what asking it would take is told."
+NOT_ASKED = "Dry run: no model was called. Estimated usage is shown."
 LONGEST_QUESTION = 10_000
 """Characters a question may have."""
 

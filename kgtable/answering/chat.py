@@ -34,7 +34,7 @@ MOST_WORDS = 8
 MOST_TRIED = 4
 """Rewritings that are answered to choose among them."""
 STAGE = "follow-up"
-NO_FOLLOW_UP = "Without a model, a follow-up can change a year, a name, the measure, how it is told, or by what."
+NO_FOLLOW_UP = "Without a model, a follow-up can change a year, a name, the measure, the aggregate, or the grouping."
 
 _PROMPTS = PACKAGE / "answering" / "prompts"
 _SCHEMA: Mapping[str, Any] = {

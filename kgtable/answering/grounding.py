@@ -335,7 +335,7 @@ def _says_duration(text: str, datum: Datum) -> bool:
 def _wrong_number(stated: StatedNumber, numbers: Sequence[Datum]) -> str:
     """Why a number is not grounded: the one result it should be, with its unit, or no result at all."""
     if len(numbers) != 1:
-        return f"{stated.text} is no result and in no cited cell."
+        return f"{stated.text} is neither a result nor in a cited cell."
     beside = stated.unit is None or stated.unit_text in stated.text
     said = stated.text if beside else f"{stated.text} {stated.unit_text}"
     return f"{said} is in no cited cell: the result is {_measured(numbers[0])}."

@@ -251,5 +251,5 @@ PRESENTATIONS: dict[str, Presentation] = {
 def presentation(name: str) -> Presentation:
     """The presentation with this name. Raises `ConfigError` for another."""
     if name not in PRESENTATIONS:
-        raise ConfigError(f"There is no presentation {name!r}.", hint=f"Those there are: {', '.join(PRESENTATIONS)}.")
+        raise ConfigError(f"There is no presentation {name!r}.", hint=f"Available: {', '.join(PRESENTATIONS)}.")
     return PRESENTATIONS[name]

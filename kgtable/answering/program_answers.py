@@ -303,7 +303,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
         except (ValueError, RecursionError) as error:
             raise ProgramSyntaxError("The program is a text, not an object.", path="root") from error
     if not isinstance(data, Mapping):
-        raise ProgramSyntaxError("The program is no object.", path="root")
+        raise ProgramSyntaxError("The program is not an object.", path="root")
     expanded = _with_cells(data, evidence, "root", 1)
     program = parse_program(expanded)
     named = _renamed(program.root, lambda name: _table_id(name, evidence))

@@ -220,7 +220,7 @@ def prompt_setting(name: str) -> PromptSetting:
         return PromptSetting(name)
     except ValueError as error:
         raise ConfigError(
-            f"There is no prompt setting {name!r}.", hint=f"Those there are: {', '.join(PromptSetting)}."
+            f"There is no prompt setting {name!r}.", hint=f"Available: {', '.join(PromptSetting)}."
         ) from error
 
 

@@ -239,7 +239,7 @@ class _Judge:
                 results.append(run(cell_program(cell, self._evidence), self._relations))
             except KgtableError:
                 self._beyond.append(cell)
-                self._doubts.append(f"The cell {cell.text[:40]!r} is no value of a row.")
+                self._doubts.append(f"The cell {cell.text[:40]!r} is not a value of a row.")
         return results, cells
 
     def _facts(self, results: Sequence[ProgramResult]) -> Facts:

@@ -164,7 +164,7 @@ def _quads(records: Iterable[FileRecord]) -> int:
 
 
 def _stale(record: FileRecord, location: str, message: str) -> FileRecord:
-    return replace(record, location=location, error=f"{message} What was read of it before is kept.")
+    return replace(record, location=location, error=f"{message} The previous version is kept.")
 
 
 def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecord]:

@@ -101,7 +101,7 @@ class ConversionReport:
             yield f"text of {len(self.documents):,} files: {passages:,} passages with {numbers:,} quantities"
         yield from _counts("cells by kind", counts["kinds"])
         if self.tally.untyped:
-            yield f"  of the text cells, {self.tally.untyped:,} stand in columns of numbers or dates"
+            yield f"  of the text cells, {self.tally.untyped:,} are in columns of numbers or dates"
         yield from _nested_counts("units", counts["units"])
         yield from _nested_counts("scales", counts["scales"])
         if self.errors:

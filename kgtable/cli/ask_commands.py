@@ -241,7 +241,7 @@ def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("question")
 @click.argument("folder", required=False, type=_FOLDER)
 @answering_options
-@click.option("--dry-run", is_flag=True, default=None, help="Ask no model, and tell what asking would take.")
+@click.option("--dry-run", is_flag=True, default=None, help="Estimate the usage without calling the model.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option(
     "--show",
@@ -312,7 +312,7 @@ def ask(
 def chat(folder: Path | None, kg: Path | None, as_json: bool, output: Path | None, **options: Any) -> None:
     """Answer questions one after another; each may build on those before.
 
-    A question a line is read from standard input, to its end or an empty line. "And in 2024?", "the same for Oslo"
+    Reads one question per line from standard input, up to its end or an empty line. "And in 2024?", "the same for Oslo"
     and "why?" are understood from the questions before. With a FOLDER of tables, its graph is built first, or
     brought up to date: in --kg, or in the user's cache.
     """
@@ -427,8 +427,8 @@ def run(
     """Execute a program, citing the cells it reads.
 
     PROGRAM is a file with JSON, the JSON itself, or - for standard input; docs/programs.md describes it.
-    What --show adds stands below the result, or with --json in keys of the same name. The exit status is 1
-    where the program gives no value.
+    The output of --show is below the result, or with --json in keys of the same name. The exit status is 1
+    if the program returns no value.
     """
     from kgtable.answering.program_runs import read_given
 
@@ -456,14 +456,14 @@ def program_text(argument: str) -> str:
     if argument == "-":
         return text_of_input()
     if not argument.strip():
-        raise UsageError("The program is empty.", hint="Give JSON, a file with JSON, or - for standard input.")
+        raise UsageError("The program is empty.", hint="Pass JSON, a file with JSON, or - for standard input.")
     if argument.lstrip().startswith(("{", "[", '"')):
         return argument
     try:
         return Path(argument).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UsageError(
-            f"There is no file {argument}.", hint="Give JSON, a file with JSON, or - for standard input."
+            f"There is no file {argument}.", hint="Pass JSON, a file with JSON, or - for standard input."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{argument} cannot be read: {error}.") from error

@@ -121,7 +121,7 @@ def verbosity_options() -> list[click.Option]:
         click.Option(
             ["-v", "--verbose"],
             count=True,
-            help="Say on standard error what is done; -vv adds details and tracebacks.",
+            help="Log progress to standard error; -vv adds details and tracebacks.",
             **shared,
         ),
         click.Option(["-q", "--quiet"], is_flag=True, help="Print results and errors only.", **shared),
@@ -330,7 +330,7 @@ def reading(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not UTF-8.", hint="Save it anew as UTF-8.") from error
+        raise UsageError(f"{name} is not UTF-8.", hint="Save it as UTF-8.") from error
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror or error}.") from error
 

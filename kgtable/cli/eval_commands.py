@@ -53,7 +53,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--assist", "assists", multiple=True, help="What the model does for hybrid: rules (nothing), labels, labels+rerank."
 )
 @click.option("--split", help="Which questions; the default is the only split, or dev.")
-@click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
+@click.option("--limit", type=click.IntRange(1), help="Number of questions, from the first.")
 @click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
 @click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
 @click.option("--oracle-tables", is_flag=True, help="Answer from the gold tables of each question alone.")

@@ -31,7 +31,7 @@ def graph_for(folder: Path | None, kg: Path | None) -> Iterator[KnowledgeGraph]:
             yield graph
         return
     if kg is None:
-        raise UsageError("There is no graph to ask.", hint="Give --kg, or a folder of tables.")
+        raise UsageError("There is no graph to ask.", hint="Pass --kg, or a folder of tables.")
     with kgtable.open(kg) as graph:
         yield graph
 

@@ -107,7 +107,7 @@ def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Pa
 @file_seconds_option
 @encoding_option
 @click.option("--model", help="Language model that is asked what is undecided about the tables.")
-@click.option("--dry-run", is_flag=True, help="Ask the model nothing, and tell what asking would take.")
+@click.option("--dry-run", is_flag=True, help="Estimate the usage without calling the model.")
 @click.option("--json", "as_json", is_flag=True, help="Print what changed as one JSON object.")
 @report_option
 def build(
@@ -370,7 +370,7 @@ def decide(table: str | None, decisions: tuple[str, ...], kg: Path, column: str,
             assert graph.built is not None
             changes = graph.built.changes
             note(
-                f"{kg}: {len(changes.added) + len(changes.changed):,} tables read anew, {len(changes.removed):,} gone."
+                f"{kg}: {len(changes.added) + len(changes.changed):,} tables read again, {len(changes.removed):,} gone."
             )
     else:
         note("This is a preview: --apply decides it.")

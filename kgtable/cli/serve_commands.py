@@ -95,7 +95,7 @@ def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | 
     """
     if folder is None:
         if kg is None:
-            raise UsageError("There is no graph to serve.", hint="Give --kg, or a folder of tables.")
+            raise UsageError("There is no graph to serve.", hint="Pass --kg, or a folder of tables.")
         kgtable.serve(kg, **options, browser=bool(browser), say=partial(click.echo, err=True))
         return
     place = place_of(folder, kg)

@@ -130,7 +130,7 @@ def check_benchmark(
 
 
 def _duplicate(identity: str, lines: Mapping[str, int]) -> str:
-    return f"the id “{identity}” stands in line {lines[identity]} too"
+    return f"the id “{identity}” is also in line {lines[identity]}"
 
 
 def _misplaced(question: BenchmarkQuestion, shapes: Mapping[str, Sequence[int]]) -> Iterator[str]:

@@ -58,7 +58,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
     except OSError:
         raise
     except Exception as error:  # NumPy parses the head of the file as Python's tokens
-        raise ValueError(f"{path.name} is no array") from error
+        raise ValueError(f"{path.name} is not an array") from error
     # A plain array over the mapped file: slicing a memmap object costs far more.
     return array.view(np.ndarray)
 

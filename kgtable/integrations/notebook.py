@@ -47,7 +47,7 @@ def _run(variables: dict[str, Any], given: str, query: str) -> Any:
     if isinstance(known, kgtable.KnowledgeGraph):
         return known.sparql(query)
     if known is not None and not isinstance(known, str):
-        raise UsageError(f"{given} is no graph.", hint="Name an open graph, or the directory of one.")
+        raise UsageError(f"{given} is not a graph.", hint="Name an open graph, or the directory of one.")
     with kgtable.open(known or given) as graph:
         return graph.sparql(query)
 

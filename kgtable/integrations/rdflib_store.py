@@ -252,5 +252,5 @@ def _result(found: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> Res
 
 def _refuse() -> NoReturn:
     raise GraphError(
-        "This store is read-only.", hint="Build the graph anew, or write through kgtable serve --writable."
+        "This store is read-only.", hint="Build the graph again, or write through kgtable serve --writable."
     )

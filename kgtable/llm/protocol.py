@@ -89,7 +89,7 @@ class UsageMeter:
         spent, wanted = self.total.cost, cost()
         if spent is None or wanted is None:
             raise LLMCostError(
-                "The price of the model is not known, so no bound on the cost can be kept.",
+                "The price of the model is unknown, so its cost cannot be limited.",
                 hint="Give its prices in kgtable.toml, or leave the bound out.",
             )
         if spent + wanted > self.most:

@@ -132,7 +132,7 @@ def read_rows(path: Path, sheet: MappingSheet) -> list[MappingRow]:
         earlier = found.get(sheet.key_of(row))
         if earlier is not None:
             raise MappingError(
-                f"{row.place(subject)}: '{values[subject]}' stands in line {earlier.line} already.", hint=sheet.twice
+                f"{row.place(subject)}: '{values[subject]}' is already in line {earlier.line}.", hint=sheet.twice
             )
         for field, parse in sheet.parsers.items():
             if text := values.get(field, ""):
@@ -360,7 +360,7 @@ def parse_row_list(text: str, place: str) -> str:
         match = _ROW_RANGE.fullmatch(part.strip())
         if match is None or int(match[1]) < 1 or (match[2] and int(match[2]) < int(match[1])):
             raise MappingError(
-                f"{place}: {text!r} are no rows.",
+                f"{place}: {text!r} are not rows.",
                 hint="Count from 1 as a spreadsheet does: 1, or 1-2; 7, or none.",
             )
         parts.append(match[1] if match[2] is None else f"{match[1]}-{match[2]}")

@@ -601,7 +601,7 @@ class Executor:
     def _aggregate(self, node: Aggregate, sight: Sight, group: GroupContext | None) -> Vector:
         if node.rows is None:
             if group is None:
-                raise ProgramTypeError("The aggregate has no rows: it stands in no group.")
+                raise ProgramTypeError("The aggregate has no rows: it is not in a group.")
             return self._of_groups(node, group)
         frame = self.rows(node.rows)
         inner = Sight()

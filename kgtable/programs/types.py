@@ -396,7 +396,7 @@ class _Checker:
 
     def _aggregate(self, node: Aggregate, scope: Scope, path: str, grouped: bool) -> Type:
         if node.rows is None and not grouped:
-            raise ProgramTypeError("The aggregate has no rows: it stands in no group.")
+            raise ProgramTypeError("The aggregate has no rows: it is not in a group.")
         inner = scope if node.rows is None else self.rows(node.rows, f"{path}.rows")
         function = node.function
         if node.argument is None:

@@ -56,7 +56,7 @@ def safe_name(name: str) -> str:
         suffix = f"{inner}.gz"
     if not dot or not stem or f".{suffix.lower()}".removesuffix(".gz") not in FORMATS:
         known = ", ".join(sorted(suffix.removeprefix(".") for suffix in FORMATS))
-        raise Problem("unsupported-media-type", f"{last[:100]!r} is no file of tables. Known are: {known}.")
+        raise Problem("unsupported-media-type", f"{last[:100]!r} is not a file of tables. Supported: {known}.")
     stem = stem.encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "table"
     return f"_{stem}.{suffix.lower()}" if _RESERVED.match(stem) else f"{stem}.{suffix.lower()}"
 

@@ -249,7 +249,7 @@ _ANYTHING = {"application/json": {"type": "object"}}
 _EVENTS = {"text/event-stream": _TEXT}
 _CHANGING = {
     "/api/uploads": _changing(
-        "Keep a file until it is built; what is read of it",
+        "Upload a file, kept until it is built, and preview it",
         "upload",
         {"201": _found("The upload.", **_ANYTHING), **_problems(*_EDITED)},
         parameters=[_parameter("name", "The file's name.", _TEXT)],
@@ -265,7 +265,7 @@ _CHANGING = {
         ],
     ),
     "/api/preview": _decided(
-        "What is read of an upload or a table under decisions",
+        "Preview an upload or a table with decisions",
         "preview",
         {"upload": _TEXT, "table": _TEXT},
         **_ANYTHING,

@@ -299,7 +299,7 @@ class Pages:
         offer = _wanted(request)
         is_subject = await self._holds(f"ASK {{ <{iri}> ?p ?o }}")
         if not is_subject and not await self._holds(f"ASK {{ {{ ?s ?p <{iri}> }} UNION {{ ?s <{iri}> ?o }} }}"):
-            raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
+            raise Problem("not-found", f"The graph does not contain {iri[:200]}.")
         if offer.media_type == HTML:
             return await self._plain(request, "resource", {"iri": escape(iri, quote=True)}, iri=iri)
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"

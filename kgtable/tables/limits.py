@@ -220,7 +220,7 @@ def faults_of(file: TableFile) -> Iterator[None]:
     except Exception as error:
         log.debug("%s cannot be read", file.relative, exc_info=True)
         named = ValueError(f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]}")
-        raise unreadable(file, named, "Is it damaged? Save it anew, or as CSV.") from error
+        raise unreadable(file, named, "Is it damaged? Save it again, or as CSV.") from error
 
 
 @contextmanager

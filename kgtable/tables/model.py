@@ -370,7 +370,7 @@ def read_sidecar(path: Path, shown: str) -> tuple[Context, tuple[Notice, ...]]:
         return Context(), (_notice(f"it cannot be read ({error.strerror})", shown),)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return Context(), (_notice(f"it is no sound JSON: {reason}", shown),)
+        return Context(), (_notice(f"it is not valid JSON: {reason}", shown),)
     if not isinstance(content, dict):
         return Context(), (_notice("it holds no JSON object", shown),)
     return context_from(content, shown)
@@ -397,7 +397,7 @@ def context_from(content: Mapping[str, object], shown: str) -> tuple[Context, tu
         for key in keys:
             found = _texts(content.get(key))
             if found is None:
-                notices.append(_notice(f"its {key!r} is no text and no list of texts", shown))
+                notices.append(_notice(f"its {key!r} is neither a text nor a list of texts", shown))
             else:
                 texts.extend(found)
         fields[name] = tuple(texts)

@@ -83,7 +83,7 @@ CASES = {
         GOOD | {"program": {"cell": "T2.r1.c2"}, "citations": [], "answer": "2575 km"}, "", "2575"
     ),
     "a sentence that contradicts its program": Case(
-        GOOD | {"program": {"cell": "T1.r3.c1"}, "answer": "71,492 km"}, "71,492 is no result", "58,232"
+        GOOD | {"program": {"cell": "T1.r3.c1"}, "answer": "71,492 km"}, "71,492 is neither a result", "58,232"
     ),
     "a direction that nothing computed": Case(
         GOOD | {"answer": "It grew to 58,232 km"}, "direction", "It grew to 58,232 km"

@@ -202,8 +202,8 @@ def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
 @pytest.mark.parametrize(
     ("program", "fault"),
     [
-        ({"op": "bogus"}, "There is no operator 'bogus'"), ({}, "has no 'op'"), ([], "The program is no object"),
-        ("drop table", "not an object"), (7, "The program is no object"),
+        ({"op": "bogus"}, "There is no operator 'bogus'"), ({}, "has no 'op'"), ([], "The program is not an object"),
+        ("drop table", "not an object"), (7, "The program is not an object"),
         ({"op": "count", "rows": "T9"}, "The tables are called T1 to T2"),
         ({"op": "count", "rows": "users; --"}, "There is no table"), (cell("T1.r99.c1"), "does not exist or is blank"),
         (cell("T1.r0.c1"), "is a header"),

@@ -73,7 +73,7 @@ def test_none_keeps_a_sheet_whole_and_a_row_beyond_it_is_told(decided: str, tmp_
     ("decisions", "words"),
     [
         ({"header rws": "1"}, "Did you mean 'header rows'"), ({"header rows": "99"}, "has no row 99"),
-        ({"header rows": "one"}, "are no rows"), ({"unit": "furlongs per moon"}, "is not a unit"),
+        ({"header rows": "one"}, "are not rows"), ({"unit": "furlongs per moon"}, "is not a unit"),
         ({"label column": "Z"}, "has no column 'Z'"),
     ],
 )  # fmt: skip

@@ -35,7 +35,7 @@ def test_a_table_stays_until_its_file_is_gone(folder: Path, graph_path: Path) ->
         tables, errors = build(folder, graph_path)
         assert tables == before
         assert errors == (
-            "planets.csv: the file cannot be read (No such file or directory). What was read of it before is kept.",
+            "planets.csv: the file cannot be read (No such file or directory). The previous version is kept.",
         )
     (folder / "new.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     tables, errors = build(folder, graph_path)
@@ -76,7 +76,7 @@ def test_tables_in_a_folder_that_cannot_be_read_stay(
     monkeypatch.setattr(os, "scandir", refuse)
     tables, errors = build(folder, graph_path)
     assert tables == before
-    assert errors == ("sub/planets.csv: the folder of the file cannot be read. What was read of it before is kept.",)
+    assert errors == ("sub/planets.csv: the folder of the file cannot be read. The previous version is kept.",)
     monkeypatch.undo()
     assert build(folder, graph_path) == (before, ())
 

@@ -248,7 +248,7 @@ def test_a_folder_is_enough(command: list[str], tmp_path: Path, monkeypatch: pyt
         assert f"{radius} km" in done.stdout, done.output
     done = CliRunner().invoke(main, command, input=QUESTION)
     assert done.exit_code == 2
-    assert "There is no graph to ask. Give --kg, or a folder of tables." in done.stderr
+    assert "There is no graph to ask. Pass --kg, or a folder of tables." in done.stderr
 
 
 def test_what_asking_would_take_is_told_and_bounded(kg: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,13 +161,13 @@ def test_nothing_is_taken_over_from_a_damaged_index(kg: Path, tables: Path, name
 def test_a_question_that_is_no_unicode_is_refused_in_one_line(whole: Path, command: str) -> None:
     found = CliRunner().invoke(main, [command, "\udcff radius", "--kg", str(whole / "kg")])
     assert found.exit_code == 2
-    assert "half characters" in found.stderr
+    assert "lone surrogates" in found.stderr
 
 
 def test_sql_that_is_no_unicode_is_refused_in_one_line(whole: Path) -> None:
     status, _, said = invoke(whole / "kg", "sql", "SELECT '\udc80'")
     assert status == 2
-    assert said == "Error: The query holds half characters: it is no text in Unicode.\n"
+    assert said == "Error: The query holds lone surrogates: it is not valid Unicode text.\n"
 
 
 ROWS = "SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } } ORDER BY ?s ?p ?o"

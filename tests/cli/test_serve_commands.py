@@ -99,4 +99,4 @@ def test_a_folder_is_built_in_the_cache_and_served(
 
 def test_serving_needs_a_graph_or_a_folder(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KGTABLE_KG", raising=False)
-    assert "Give --kg, or a folder of tables" in run("serve", code=2).stderr
+    assert "Pass --kg, or a folder of tables" in run("serve", code=2).stderr

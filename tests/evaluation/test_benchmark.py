@@ -42,7 +42,7 @@ def test_a_folder_without_questions(tmp_path: Path) -> None:
         ("{not json", "line 2: this is not JSON"), ("[" * 100_000, "line 2: this is not JSON"),
         ("[1]", "line 2: the line: "), (GOOD | {"id": 7}, "line 2: id: 7 is not of type 'string'"),
         (GOOD | {"id": "2", "cells": [["t", -2, 0]]}, r"line 2: cells\[0\]\[1\]: -2 is less than the minimum"),
-        (GOOD, "line 2: the id “1” stands in line 1 too"),
+        (GOOD, "line 2: the id “1” is also in line 1"),
     ],
 )  # fmt: skip
 def test_a_faulty_line_is_named(tmp_path: Path, line: object, message: str) -> None:
@@ -66,7 +66,7 @@ def test_check_lists_every_fault(tmp_path: Path) -> None:
     assert "line 1: this is not JSON" in faults[0]
     assert faults[1:] == [
         "questions.dev.jsonl, line 3: there is no table “u”",
-        "questions.dev.jsonl, line 4: the id “1” stands in line 2 too",
+        "questions.dev.jsonl, line 4: the id “1” is also in line 2",
         "questions.dev.jsonl, line 5: the cell [t, 9, 1] lies outside its table of 3 rows below the header "
         "and 2 columns",
     ]

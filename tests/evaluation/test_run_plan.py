@@ -34,7 +34,7 @@ def test_the_fingerprint_knows_settings_questions_and_tables(
     [
         ({"tables": ["poets"]}, "questions.dev.jsonl, line 1: there is no table “poets”"),
         ({"cells": [["ports", 9, 0]]}, r"the cell \[ports, 9, 0\] lies outside"),
-        ({"id": "q2"}, "the id “q2” stands in line 1 too"),
+        ({"id": "q2"}, "the id “q2” is also in line 1"),
         ({"cells": [["ports", 0]]}, "line 1"),
     ],
 )

@@ -190,7 +190,7 @@ def test_one_mapping_over_another() -> None:
     [
         (["a,,quux,,,"], "m.csv, line 2, column 'unit'"),
         (["a,hasA,,,,", "b,not good,,,,"], "m.csv, line 3, column 'predicate'"), (["a,,,huge,,"], "column 'scale'"),
-        (["a,,,,blob,"], "column 'datatype'"), (["a,hasA,,,,", "a,hasB,,,,"], "line 3.*stands in line 2 already"),
+        (["a,,,,blob,"], "column 'datatype'"), (["a,hasA,,,,", "a,hasB,,,,"], "line 3.*is already in line 2"),
     ],
 )  # fmt: skip
 def test_faults_name_file_line_and_column(tmp_path: Path, lines: list[str], message: str) -> None:

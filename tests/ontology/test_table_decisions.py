@@ -91,7 +91,7 @@ def test_an_id_wins_over_a_pattern() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("sales", "one", "", "", "", "", "", ""), "decisions.csv, line 2, column 'header rows': 'one' are no rows"),
+        (("sales", "one", "", "", "", "", "", ""), "decisions.csv, line 2, column 'header rows': 'one' are not rows"),
         (("sales", "", "", "", "", "", "quux", ""), "column 'unit': 'quux' is not a unit"),
         (
             ("sales", "99", "", "", "", "", "", ""),

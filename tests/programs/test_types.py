@@ -43,7 +43,7 @@ FIRST = where("parts", compare("=", "Part", "Bolt"))
         ({"op": "convert", "operand": 5, "unit": "Furlongz"}, ProgramTypeError, "no unit"),
         (of("sum", "Amont", "orders"), UnknownColumnError, r"Columns: 'Amount \(EUR\)'"),
         (of("count", None, "order"), UnknownTableError, "no table 'order'"),
-        ({"op": "sum", "argument": column("Amount (EUR)")}, ProgramTypeError, "stands in no group"),
+        ({"op": "sum", "argument": column("Amount (EUR)")}, ProgramTypeError, "is not in a group"),
         (where("orders", column("Amount (EUR)")), ProgramTypeError, "not a condition"),  # type: ignore[arg-type]
         (calc("add", lookup("Ordered on", table("orders")), {"value": "2024", "type": "period"}),
          ProgramTypeError, "Dates cannot be added"),

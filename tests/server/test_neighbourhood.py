@@ -20,7 +20,7 @@ def test_statements_that_start_from_a_row_and_lead_to_it(opened: KnowledgeGraph)
 
 
 def test_what_is_not_in_the_graph_is_not_found(opened: KnowledgeGraph) -> None:
-    with pytest.raises(GraphNotFoundError, match="says nothing of http:"):
+    with pytest.raises(GraphNotFoundError, match="does not contain http:"):
         resource(opened, {"iri": "http://other.example/a#b"}, silent)
 
 

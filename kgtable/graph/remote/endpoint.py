@@ -187,7 +187,7 @@ def prepare(text: str, bindings: Mapping[str, Bindable], prefixes: Mapping[str, 
         raise QueryError(f"The query cannot be parsed: {error}") from error
     place = next((place for place, word in enumerate(words) if word.is_word(*QUERY_FORMS)), None)
     if place is None:
-        raise QueryError("The query cannot be parsed: it is no SELECT, ASK, CONSTRUCT or DESCRIBE.")
+        raise QueryError("The query cannot be parsed: it is not a SELECT, ASK, CONSTRUCT or DESCRIBE.")
     names_dataset = any(word.is_word("FROM") for word in words[place:])
     declared = {after.text for word, after in pairwise(words) if word.is_word("PREFIX")}
     used = {word.text.partition(":")[0] for word in words if word.kind == "name"}

@@ -193,7 +193,7 @@ class SqlDatabase:
             text.encode("utf-8")
             statements = duckdb.extract_statements(text)
         except UnicodeEncodeError as error:
-            raise QueryError("The query holds half characters: it is no text in Unicode.") from error
+            raise QueryError("The query holds lone surrogates: it is not valid Unicode text.") from error
         except duckdb.Error as error:
             raise QueryError(f"The query cannot be parsed: {_one_line(error)}", hint=self._near(error)) from error
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

@@ -38,7 +38,7 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     outgoing = sorted(ask(graph, "outgoing", iri=iri), key=_reading_order)
     incoming = list(ask(graph, "incoming", iri=iri))
     if not outgoing and not incoming:
-        raise GraphNotFoundError(f"The graph says nothing of {iri.value[:200]}.")
+        raise GraphNotFoundError(f"The graph does not contain {iri.value[:200]}.")
     label = next(filter(None, (_first_text(outgoing, name) for name in _NAMES)), "")
     return {
         "iri": iri.value,

@@ -94,7 +94,7 @@ KINDS = {
         ProblemKind("method-not-allowed", 405, "The method does not fit this address"),
         ProblemKind("not-acceptable", 406, "None of the accepted formats can be given"),
         ProblemKind("request-timeout", 408, "The request did not arrive in time"),
-        ProblemKind("conflict", 409, "What is there stands in the way"),
+        ProblemKind("conflict", 409, "Conflict with the current state"),
         ProblemKind("too-large", 413, "The request is too large"),
         ProblemKind("address-too-long", 414, "The address of the request is too long"),
         ProblemKind("unsupported-media-type", 415, "The request's content type is not understood"),

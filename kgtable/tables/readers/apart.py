@@ -29,7 +29,7 @@ from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area, Context, Grid, Notice, ReadContent, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 
-_HINT = "Get a complete copy, or save it anew as CSV."
+_HINT = "Get a complete copy, or save it as CSV."
 _KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTableError, EmptyTableError, NoTableError)}
 
 
@@ -200,7 +200,7 @@ class _ReadingProcess:
         )
         if sys.platform != "win32" and code == -signal.SIGXCPU:
             message = f"reading it takes more than {self._seconds:,.0f} seconds."
-            hint = "Split it, save it anew, or allow more with --file-seconds."
+            hint = "Split it, save it again, or allow more with --file-seconds."
         kind = UnavailableTableError if code == -signal.SIGKILL else UnreadableTableError
         return kind(message, path=self._file.relative, hint=hint)
 

@@ -39,7 +39,7 @@ def read_docx(file: TableFile, limits: ReadLimits) -> ReadContent:
         styles = _styles(parse_part(archive, "word/styles.xml", file))
         body = parse_part(archive, "word/document.xml", file)
         if body is None:
-            raise UnreadableTableError("the file is no Word document.", path=file.relative, hint=SAVE_ANEW)
+            raise UnreadableTableError("the file is not a Word document.", path=file.relative, hint=SAVE_ANEW)
         document = _WordDocument(file, limits, styles)
         document.walk(body)
         for part in ("footnotes", "endnotes"):
@@ -358,7 +358,7 @@ def read_pptx(file: TableFile, limits: ReadLimits) -> ReadContent:
     with open_office_file(file, limits, "presentation") as archive:
         deck = parse_part(archive, "ppt/presentation.xml", file)
         if deck is None:
-            raise UnreadableTableError("the file is no presentation.", path=file.relative, hint=SAVE_ANEW)
+            raise UnreadableTableError("the file is not a presentation.", path=file.relative, hint=SAVE_ANEW)
         targets = _targets(parse_part(archive, "ppt/_rels/presentation.xml.rels", file), "ppt")
         names = [targets.get(slide.get(f"{_R}id", ""), "") for slide in deck.iter(f"{_P}sldId")]
         known: set[str] = set()

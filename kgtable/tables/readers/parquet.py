@@ -201,7 +201,7 @@ def grid_from_frame(frame: Any, id: str = "frame", context: Context | None = Non
 def _arrow_rows(frame: Any) -> Iterator[Row]:
     table = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
     if not isinstance(table, pa.Table):
-        raise UsageError(f"{type(frame).__name__} is no data frame.", hint="Give a pandas or polars one.")
+        raise UsageError(f"{type(frame).__name__} is not a data frame.", hint="Pass a pandas or polars frame.")
     yield header_row(table.schema)
     for batch in table.to_batches():
         yield from batch_rows(batch)

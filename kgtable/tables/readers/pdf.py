@@ -111,7 +111,7 @@ def _damaged(file: TableFile, reason: str) -> UnreadableTableError:
     return UnreadableTableError(
         f"the PDF cannot be read ({reason}).",
         path=file.relative,
-        hint="Get a complete copy, or print it anew.",
+        hint="Get a complete copy, or print it again.",
     )
 
 

@@ -227,7 +227,7 @@ class WorkbookParts:
                     reference = cell.get("r")
                     place = (position[0], position[1] + 1) if reference is None else _position(reference)
                     if place is None:  # the library would take it for a place far away
-                        raise ValueError(f"{reference!r} is no cell reference")
+                        raise ValueError(f"{reference!r} is not a cell reference")
                     position = place
                     self._add_cell(details, cell, position)
         for table in self._related(part, "/table"):

@@ -420,7 +420,7 @@ def test_scripts_in_a_pdf_are_not_run(tmp_path: Path) -> None:
     ("parts", "words"),
     [
         ({"word/document.xml": "<broken"}, "is damaged"),
-        ({"other.xml": "<a/>"}, "no Word document"),
+        ({"other.xml": "<a/>"}, "not a Word document"),
         ({"word/document.xml": '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>'}, "no table and no text"),
         ({"word/document.xml": "<a>" * 400 + "</a>" * 400}, ""),
     ],
