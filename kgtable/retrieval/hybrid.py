@@ -20,6 +20,7 @@ from kgtable.retrieval.candidates_query import matching_cells
 from kgtable.retrieval.cell_scores import Scored, Weights, score
 from kgtable.retrieval.expansion import expand
 from kgtable.retrieval.labels import extract_labels, question_labels
+from kgtable.retrieval.learned_ranking import LearnedRanking
 from kgtable.retrieval.question_terms import Query, cosines
 from kgtable.retrieval.reranking import reranked
 from kgtable.retrieval.result import UNGUIDED, Clock, Guide, LateTriples, Retrieval, ScoredTable
@@ -46,12 +47,17 @@ class HybridRetriever:
         *,
         weights: Weights | None = None,
         from_index: bool | None = None,
+        learned: bool = True,
     ) -> None:
-        """`from_index`: whether what the index says of cells holds; None looks whether the store changed."""
+        """`from_index`: whether what the index says of cells holds; None looks whether the store changed.
+
+        `learned`: whether a learned ranking orders the first tables.
+        """
         self._store, self._names, self._index = store, names, index
         self._reader = TableReader(store, names)
         self._from_index = index.describes(store) if from_index is None else from_index
         self._weights = weights or Weights()
+        self._ranking = LearnedRanking(index) if learned else None
 
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples, the best first; none where nothing in the graph is near the question.
@@ -103,6 +109,9 @@ class HybridRetriever:
         with clock("scores"):
             query = self._query(question, labels, asked, by_model=guide.llm is not None)
             scored = score(query, index, matching, self._weights, k, self._allowed(guide.tables))
+            if self._ranking is not None:
+                scored, moved = self._ranking.reordered(query, scored)
+                trace |= {"moved": moved} if moved else {}
         trace |= {"labels": labels, "expanded": expanded}
         trace |= {"candidates": len(matching), "scored": len(scored.cells)}
         trace["read_from"] = "index" if self._from_index else "graph"

@@ -142,6 +142,13 @@ def _embedder(name: str) -> Embedder:
     return embedder
 
 
+@dataclass(frozen=True)
+class HybridOptions:
+    """The options of ``hybrid``: whether a learned ranking orders the first tables."""
+
+    learned: bool = True
+
+
 def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The thesis's hybrid method over the graph and its index (section 4.4).
 
@@ -155,7 +162,8 @@ def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     index = material.index_if_any
     if index is None:
         return IndexlessRetriever(material.store, material.names)
-    return HybridRetriever(material.store, material.names, index)
+    options = choice.options if isinstance(choice.options, HybridOptions) else HybridOptions()
+    return HybridRetriever(material.store, material.names, index, learned=options.learned)
 
 
 Maker = Callable[["Retrievers", Choice], Retriever]
@@ -174,7 +182,7 @@ class Method:
 
 
 METHODS: Mapping[str, Method] = {
-    "hybrid": Method(make_hybrid),
+    "hybrid": Method(make_hybrid, HybridOptions),
     "bm25": Method(make_bm25),
     "dense": Method(make_dense),
 }
@@ -186,8 +194,8 @@ def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str
 
     Raises `RetrievalError` for an unknown name or option, or a value that is not of the option's type.
 
-    >>> read_method("hybrid")
-    ('hybrid', None)
+    >>> read_method("bm25")
+    ('bm25', None)
     """
     name, _, given = text.partition(":")
     if name not in methods:
