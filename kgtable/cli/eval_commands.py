@@ -38,7 +38,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "methods",
     multiple=True,
     default=("hybrid",),
-    show_default="hybrid",
+    show_default=True,
     shell_complete=complete_methods,
     help="A retrieval method, or zero-shot. Repeatable.",
 )

@@ -110,7 +110,8 @@ def _statements(title: str, found: Iterable[_Found], names: Mapping[str, str]) -
 
 def _unit(unit: _Found) -> str:
     kinds = ", ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower() for kind in unit["kinds"])
-    used = f"{unit['cells']:,} numbers in {unit['tables_total']:,} tables"
+    counts = {"number": unit["cells"], "table": unit["tables_total"]}
+    used = " in ".join(f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
     facts = {"Measures": kinds, "ISO 4217": unit["currency"], "QUDT": f"unit:{unit['name']}", "Used by": used}
     shown = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
     rows = (
