@@ -26,7 +26,7 @@ from kgtable.graph.terms import UNIT
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact, display_name, evidence_text, said_meaning
-from kgtable.ontology.inferred_names import SURE_FROM, is_missing_title
+from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.views.answer_card import drawn
@@ -35,7 +35,7 @@ from kgtable.server.views.table_facets import Conditions, conditions, forget_fac
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.tables.model import Row, spreadsheet_reference
+from kgtable.tables.model import Row, Table, spreadsheet_reference
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
@@ -188,26 +188,33 @@ def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any
     }
 
 
-def _inferred(graph: KnowledgeGraph, id: str, column: int | None) -> dict[str, Any] | None:
+def _inferred(graph: KnowledgeGraph, id: str, column: int | None, *, least: float = USED_FROM) -> dict[str, Any] | None:
     """The name proposed for a column without a header, or for a table without a title.
 
-    None where there is none, or one whose confidence is below one half.
+    None where there is none, or one of a confidence below `least`.
     """
     found = graph.inferred_names.at(id, column)
-    if found is None or found.confidence < SURE_FROM:
+    if found is None or found.confidence < least:
         return None
     return {"name": found.name, "confidence": found.confidence, "basis": found.basis}
 
 
+def _names_rows(table: Table, column: int) -> bool:
+    """Whether a column holds the names of the rows, beside columns with headers: mostly it is left without one."""
+    others = (other.name for other in table.columns if other.index != column)
+    return column == table.structure.label_column and not all(map(is_missing_header, others))
+
+
 def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
     fact = next((fact for fact in record.facts if fact.index == index), None)
+    least = SURE_FROM if _names_rows(frame.table, index) else USED_FROM
     meaning = frame.table.columns[index].meaning
     return {
         "index": index,
         "name": display_name(frame.table.columns[index]),
         "title": frame.table.columns[index].name,
         "path": list(frame.table.columns[index].path),
-        "inferred": _inferred(graph, record.id, index),
+        "inferred": _inferred(graph, record.id, index, least=least),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
         "meaning": said_meaning(meaning),
