@@ -801,7 +801,7 @@ class _Columns:
                         if a is not None and b is not None and c is not None
                     ]
                     plain = [(a, b, c) for a, b, c in rows if a not in (0, 1) and b not in (0, 1)]
-                    if len(plain) < 3 or not all(abs(a * b - c) <= Decimal("0.01") for a, b, c in rows):
+                    if len(plain) < 3 or not _mostly_multiply(plain) or not _mostly_multiply(rows):
                         continue
                     price = second if self._looks_priced(second, dense) else first
                     other = first if price == second else second
@@ -896,12 +896,22 @@ class _Columns:
         return found if found and (len(set(found.values())) > 1 or len(found) < len(measured)) else {}
 
 
+PRODUCTS_HOLD, FEWEST_PRODUCTS = Decimal("0.8"), 5
+"""The share of rows that are products, and from how many on not all rows need be."""
+
+
 def _multiplies(
     first: Sequence[Decimal | None], second: Sequence[Decimal | None], product: Sequence[Decimal | None]
 ) -> bool:
-    """Whether the first rows with three numbers are products: a cheap look before a close one."""
-    told = [(a, b, c) for a, b, c in zip(first[:4], second[:4], product[:4], strict=False) if a and b and c]
-    return bool(told) and all(abs(a * b - c) <= Decimal("0.01") for a, b, c in told)
+    """Whether most of the first rows with three numbers are products: a cheap look before a close one."""
+    told = [(a, b, c) for a, b, c in zip(first[:8], second[:8], product[:8], strict=False) if a and b and c]
+    return bool(told) and _mostly_multiply(told)
+
+
+def _mostly_multiply(rows: Sequence[tuple[Decimal, Decimal, Decimal]]) -> bool:
+    """Whether rows are products, all of a few, most of many: a discount or another currency is an exception."""
+    held = sum(abs(a * b - c) <= Decimal("0.01") for a, b, c in rows)
+    return held >= PRODUCTS_HOLD * len(rows) if held >= FEWEST_PRODUCTS else held == len(rows)
 
 
 def _are_shares(numbers: Sequence[Decimal]) -> bool:

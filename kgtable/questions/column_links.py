@@ -87,9 +87,19 @@ class ColumnLinks:
             # "Which students" asks for the names of students, though the header is that of their numbers.
             if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
                 links[view.place] = links[view.key]
+        self._prefer_own_names(links)
         self._prefer_named_in_full(links)
         self._prefer_actual(links)
         return tuple(links)
+
+    def _prefer_own_names(self, links: list[ColumnLink]) -> None:
+        """A word that is the whole name of a column is not a synonym of the name of another."""
+        own = Question._all(
+            link.mask for view, link in zip(self.index.columns, links, strict=True) if link.exact and len(view.own) == 1
+        )
+        for at, link in enumerate(links):
+            if link.derived and link.mask and not link.mask & ~own:
+                links[at] = ColumnLink(0.0, 0)
 
     def _prefer_named_in_full(self, links: list[ColumnLink]) -> None:
         """Of columns of one period, or of one name below several, one whose other words are said is meant.

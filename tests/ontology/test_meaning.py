@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from kgtable.ontology.annotate import annotate
@@ -158,3 +160,13 @@ def test_fractions_of_one_are_ratios() -> None:
     table = decided("District|Turnout rate|Width\nAlt|0.62|0.5\nBru|0.48|0.6\nCys|0.71|0.7")
     kinds = [column.meaning.quantity_kind for column in table.columns if column.meaning]
     assert kinds == [None, "DimensionlessRatio", None]
+
+
+def test_most_rows_that_are_products_make_one_column_a_price() -> None:
+    rows = [(number % 5 + 2, Decimal("1.25") * (number % 4 + 2)) for number in range(20)]
+    paid = ["157" if number in (3, 11) else str(count * price) for number, (count, price) in enumerate(rows)]
+    lines = [
+        f"P{at}|{count}|{price}|{total}" for at, ((count, price), total) in enumerate(zip(rows, paid, strict=True))
+    ]
+    found = decided("Order|Quantity|Unit|Paid\n" + "\n".join(lines))
+    assert (said(found, 2), said(found, 3)) == ("Measure Rate", "Measure Amount")
