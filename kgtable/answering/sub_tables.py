@@ -25,8 +25,8 @@ SHORT, SHORT_FURTHER = 40, 20
 CHOSEN_ROWS = 12
 FIRST_ROWS = 3
 """Rows of another table that are shown at first: the best, and its first ones as examples."""
-MOST_ROWS = 200
-"""Rows of the best table that are shown where room is left."""
+MOST_CELLS = 500
+"""Cells of the rows of the best table that are shown where room is left; a short table is shown whole all the same."""
 WIDEST = 30
 """Columns whose cells are shown beside those where something was found; the others are listed with examples."""
 MOST_NAMED = 60
@@ -118,8 +118,11 @@ def _first_rows(frame: TableFrame, found: Collection[ContextUnit], full: bool) -
 def _rest(frame: TableFrame, first: Collection[int], sure: bool) -> list[int]:
     """The rows of a table that are shown where room is left."""
     body, shown = _body(frame), set(first)
-    most = MOST_ROWS if sure else SHORT_FURTHER
-    return [row for row in body[:most] if row not in shown] if sure or len(body) <= most else []
+    left = [row for row in body if row not in shown]
+    if sure:
+        most = max(SHORT, MOST_CELLS // max(frame.table.grid.width, 1))
+        return left[: max(most - len(shown), 0)]
+    return left if len(body) <= SHORT_FURTHER else []
 
 
 def _filled(evidence: Evidence, id: str, row: int) -> bool:

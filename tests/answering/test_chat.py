@@ -195,7 +195,7 @@ def test_a_useless_follow_up_leaves_the_question_as_it_is(kg: api.KnowledgeGraph
 
 def test_the_cost_of_a_conversation_is_bounded(kg: api.KnowledgeGraph) -> None:
     model = ScriptedLLM(follow_up)
-    with pytest.raises(LLMCostError, match="price of the model is not known"):
+    with pytest.raises(LLMCostError, match="price of the model is unknown"):
         kg.ask(PLUMS, llm=model, max_cost=1.0)
     with pytest.raises(LLMCostError, match=r"may cost \$0\.0\d+; \$0\.0000 of \$0\.0010 are spent"):
         kg.ask(PLUMS, llm=model, max_cost=0.001, prices=PRICES)

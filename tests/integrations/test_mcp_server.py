@@ -119,7 +119,7 @@ def test_more_triples_than_a_model_can_read_are_refused(caller: Caller, monkeypa
 def test_faults_are_told_to_the_model(caller: Caller) -> None:
     for name, arguments, words in (
         ("sparql", {"query": "SELEKT"}, "expected"), ("table", {"id": "nowhere"}, "no table 'nowhere'"),
-        ("cell", {"table": "planets", "row": 999, "column": 0}, "no cell in row 999"),
+        ("cell", {"table": "planets", "row": 999, "column": 0}, "no cell A1000"),
         ("run_program", {"program": {"op": "explode"}}, "explode"), ("ask", {"question": ""}, "at least 1 character"),
         ("retrieve", {"question": "x", "method": "nothing"}, "nothing"),
         ("retrieve", {"question": "x", "method": "hybrid:a=b"}, "pattern"),

@@ -241,7 +241,7 @@ def test_a_result_is_shown_as_a_chart_that_can_be_saved(browser: Browser) -> Non
 
 def test_a_select_over_the_tables_is_written_and_run(browser: Browser) -> None:
     browser.open("/query")
-    next(link for link in browser.all("main a") if link.text == "SQL").click()
+    next(link for link in browser.all("nav a") if link.text == "SQL").click()
     browser.find('[data-table="planets"]').click()
     assert browser.find("#count").text == "8 rows"
     assert "FROM planets" in browser.script("kgtableEditor.getValue()")

@@ -147,7 +147,7 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
     "cell-reference-of-many-letters": (
         "b.xlsx",
         sheet_with(b' r="B2"', b' r="Bworksheet2"'),
-        Refused(UnreadableTableError, "no cell reference"),
+        Refused(UnreadableTableError, "not a cell reference"),
     ),
     "shared-strings-that-claim-to-be-many": (
         "b.xlsx",
