@@ -392,13 +392,13 @@ class Asker:
             return replace(nothing_found(evidence.retrieval, self._model), reasons=(fault,), failure=fault)
 
     def _read_again(self, answer: Answer, evidence: Evidence) -> Answer:
-        """The answer in the light of a second reading, or as it is where that is of no use."""
+        """The answer in the light of a second reading; if that fails, the answer as it is, with the reason."""
         assert self._second is not None
         try:
             return confirmed(answer, self._second.answer(evidence))
-        except (LLMError, *FAULTS_OF_REPLIES):
-            log.warning("The second reading of a model is of no use", exc_info=True)
-            return answer
+        except (LLMError, *FAULTS_OF_REPLIES) as error:
+            log.warning("The second reading by the model failed", exc_info=True)
+            return replace(answer, reasons=(*answer.reasons, f"The second reading by the model failed: {error}"))
 
     def _evidence(self, question: str) -> Evidence:
         found = self._retrieve(question, self._settings.k, self._settings.method)

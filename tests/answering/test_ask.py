@@ -201,5 +201,12 @@ def test_a_conversation_reads_twice_where_that_is_cheap(
     assert chat.ask(odd).usage["stages"]["answer"]["requests"] == requests
 
 
+def test_a_second_reading_that_fails_leaves_the_first_and_says_why(kg: KnowledgeGraph) -> None:
+    odd = "Which number stands beside Skarv, if one thinks of ships and of nothing else whatsoever?"
+    answer = ask_twice(kg, odd, [GOOD], second_reading=True)
+    assert (answer.text, answer.verified) == ("31", False)
+    assert "The second reading by the model failed: The script of this model" in answer.reasons[-1]
+
+
 def ask_twice(kg: KnowledgeGraph, question: str, replies: list[Any], **options: Any) -> Answer:
     return kg.ask(question, llm=ScriptedLLM(replies), **options)
