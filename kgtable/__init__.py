@@ -9,7 +9,8 @@ from kgtable.errors import KgtableError
 from kgtable.resources import __version__
 
 if TYPE_CHECKING:
-    from kgtable.answering.answer import Answer, Citation
+    from kgtable.answering.answer import Answer
+    from kgtable.answering.evidence import Citation
     from kgtable.answering.program_runs import ProgramRun
     from kgtable.api import annotate, build, connect, convert, decide, open, validate, write_hypergraph
     from kgtable.checkup import doctor
@@ -25,7 +26,8 @@ _MODULES = {
     ),
     "doctor": "kgtable.checkup",
     "KnowledgeGraph": "kgtable.knowledge_graph",
-    **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
+    "Answer": "kgtable.answering.answer",
+    "Citation": "kgtable.answering.evidence",
     "Program": "kgtable.programs.algebra",
     "ProgramRun": "kgtable.answering.program_runs",
     **dict.fromkeys(("Retrieval", "ScoredTable", "ScoredTriple"), "kgtable.retrieval.result"),

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from kgtable.answering.charts import Chart, ChartPoint, chart_of, chart_of_columns, image_of
-from kgtable.answering.evidence import Cell
+from kgtable.answering.evidence import Citation
 from kgtable.answering.prompting import measure
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import value_text
@@ -23,42 +23,6 @@ from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import ENGLISH, NumberMarks
 from kgtable.values.text import harmless_text, single_line
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A cell that an answer rests on: IRI, table id, grid position, text as printed, file.
-
-    The IRI is that of the cell's own node (numbers, header cells), or of its row, which says a text by
-    `predicate` (an IRI; empty above the body): it is a subject in the graph either way.
-    `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column; `value` is the
-    exact number, with the scale applied.
-    """
-
-    cell: str
-    table: str
-    row: int
-    column: int
-    text: str
-    file: str
-    unit: str | None = None
-    scale: str | None = None
-    label: str = ""
-    header: str = ""
-    predicate: str = ""
-    value: Decimal | None = None
-
-    @classmethod
-    def of(cls, cell: Cell) -> Citation:
-        """The citation of a cell."""
-        place = cell.table, cell.row, cell.column
-        named = cell.label, cell.header, cell.predicate
-        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, *named, cell.value)
-
-    def to_json(self) -> dict[str, Any]:
-        """As the contract of ``ask --json`` has it."""
-        names = ("cell", "table", "row", "column", "text", "file")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain, islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgtable.graph.table_content import CellContent
 from kgtable.graph.table_decoder import DecodedTable, TableFrame, TableRow
@@ -75,15 +75,16 @@ class TableSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell with all that is needed to cite and to check it.
+class Citation:
+    """A cell that an answer rests on: IRI, table id, grid position, text as printed, file.
 
-    `iri` is its own node, or of a text its row's; `predicate` (an IRI) is what its row says it by, empty
-    above the body. `text` is as printed; `value` exact with the scale applied; `label` names its row,
-    `header` its column.
+    The IRI is that of the cell's own node (numbers, header cells), or of its row, which says a text by
+    `predicate` (an IRI; empty above the body): it is a subject in the graph either way.
+    `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column; `value` is the
+    exact number, with the scale applied.
     """
 
-    iri: str
+    cell: str
     table: str
     row: int
     column: int
@@ -100,6 +101,11 @@ class Cell:
     def power(self) -> int:
         """The power of ten that the scale stands for."""
         return SCALE_POWERS.get(self.scale or "", 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the contract of ``ask --json`` has it."""
+        names = ("cell", "table", "row", "column", "text", "file")
+        return {name: getattr(self, name) for name in names}
 
 
 class Evidence:
@@ -164,7 +170,7 @@ class Evidence:
         """The short id of a cell."""
         return f"{self.alias(table)}.r{row}.c{column}"
 
-    def resolve(self, cell_id: str) -> Cell | None:
+    def resolve(self, cell_id: str) -> Citation | None:
         """The cell with this short id, or None where no such cell holds text."""
         match = _CELL_ID.fullmatch(cell_id.strip()) or _TEXT_ID.fullmatch(cell_id.strip())
         if match is None or not 0 < int(match[1]) <= len(self.named):
@@ -174,7 +180,7 @@ class Evidence:
             return self.cell(table, int(match[2]), int(match[3]))
         return self._text_cell(table, 0 if match[2].casefold() == "title" else int(match[3] or 1))
 
-    def _text_cell(self, table: str, note: int) -> Cell | None:
+    def _text_cell(self, table: str, note: int) -> Citation | None:
         """The first cell of a table's title above its header, or of one of its notes by number; None if it has none."""
         structure = self.source.table(table).structure if note else self.source.frame(table).table.structure
         rows = sorted(structure.footnotes)[note - 1 : note] if note else structure.titles
@@ -182,7 +188,7 @@ class Evidence:
         cells = (self.cell(table, row, column) for row in rows for column in range(width))
         return next(filter(None, cells), None)
 
-    def cell(self, table: str, row: int, column: int) -> Cell | None:
+    def cell(self, table: str, row: int, column: int) -> Citation | None:
         """The cell at a grid position, or None where the table holds no text there."""
         frame = self.source.frame(table).table
         found = self.source.row(table, row)
@@ -194,7 +200,7 @@ class Evidence:
         header = structure.columns[column].name if column < len(structure.columns) else ""
         quantity = found.quantity(column)
         predicates = self.source.frame(table).predicates if body else ()
-        return Cell(
+        return Citation(
             self.source.cell_iri(table, row, column),
             table,
             row,

@@ -20,8 +20,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, TypeGuard
 
-from kgtable.answering.answer import WEAK, Alternative, Answer, Citation, ComputedCell
-from kgtable.answering.evidence import Cell, Evidence, TableSource
+from kgtable.answering.answer import WEAK, Alternative, Answer, ComputedCell
+from kgtable.answering.evidence import Citation, Evidence, TableSource
 from kgtable.errors import EvaluationError, GraphClosedError, KgtableError, ProgramSyntaxError, UnknownTableError
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import (
@@ -267,7 +267,7 @@ def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[
         rows.setdefault(table, set()).add(row)
     evidence.source.fetch({table: sorted(numbers) for table, numbers in rows.items()})
     cells = (evidence.cell(*place) for place in cited)
-    return tuple(Citation.of(cell) for cell in cells if cell is not None), len(places)
+    return tuple(cell for cell in cells if cell is not None), len(places)
 
 
 def _is_aside(read: CellRead) -> bool:
@@ -311,7 +311,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
     return Program(_with_column_numbers(named, relations))
 
 
-def cell_program(cell: Cell, evidence: Evidence) -> Program:
+def cell_program(cell: Citation, evidence: Evidence) -> Program:
     """The lookup of a cell by label and header. Raises `EvaluationError` for a cell outside of the body."""
     relation = relations_of(evidence.source)[cell.table]
     place = bisect_left(range(len(relation)), cell.row, key=lambda row: relation.place(row)[1])

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgtable.answering.answer import SHOWN_ROWS, Citation, ComputedCell, chart_of_rows, computed_text, rows_text
+from kgtable.answering.answer import SHOWN_ROWS, ComputedCell, chart_of_rows, computed_text, rows_text
 from kgtable.answering.charts import Chart, image_of
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.evidence import Citation, Evidence
 from kgtable.answering.program_answers import citations_of, cited_style, relations_of
 from kgtable.errors import EvaluationError, UsageError
 from kgtable.graph.store import TripleStore, query_errors

@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple, cast
 
-from kgtable.answering.answer import Alternative, Answer, Citation
-from kgtable.answering.evidence import Cell, Evidence
+from kgtable.answering.answer import Alternative, Answer
+from kgtable.answering.evidence import Citation, Evidence
 from kgtable.answering.grounding import (
     Facts,
     check_text,
@@ -127,7 +127,7 @@ class _Judge:
         self._faults: list[str] = []
         self._doubts: list[str] = []
         self._said: list[Datum] = []
-        self._beyond: list[Cell] = []
+        self._beyond: list[Citation] = []
 
     def judgement(self, answer: Answer) -> Judgement:
         """The whole of it."""
@@ -174,7 +174,7 @@ class _Judge:
         if not self._faults:
             self._faults += self._claims(results, text)
             self._check_presumed(results)
-        citations = tuple(map(Citation.of, cells))
+        citations = tuple(cells)
         only = self._said[0] if len(self._said) == 1 else None
         number = None if only is None or self._faults else only.number
         bare = plain(text) == plain(plainly) or (only is not None and number is not None and says_only(text, only))
@@ -217,7 +217,7 @@ class _Judge:
             raise EvaluationError("The result is empty: no row fits, or the cell is blank.")
         return result
 
-    def _cells(self) -> list[Cell]:
+    def _cells(self) -> list[Citation]:
         """The cells that the reply cites; each that is none is a fault."""
         found = []
         for id in self._draft.citations:
@@ -228,7 +228,7 @@ class _Judge:
                 found.append(cell)
         return found
 
-    def _cited(self) -> tuple[list[ProgramResult], list[Cell]]:
+    def _cited(self) -> tuple[list[ProgramResult], list[Citation]]:
         """The cited cells, and the programs that look them up."""
         cells = self._cells()
         if not cells and not self._faults:
@@ -486,7 +486,7 @@ def _values(result: ProgramResult) -> Iterable[Datum]:
     return (value for row in result.rows() for value in row if value is not None)
 
 
-def _text_datum(cell: Cell) -> Datum:
+def _text_datum(cell: Citation) -> Datum:
     return Datum(ValueKind.TEXT, cell.text, text=cell.text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -131,15 +131,34 @@ def _quantity_pairs(quantity: TextQuantity, paragraph: Term) -> Iterator[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage of a document: its IRI, number and text, its first paragraph and page, the tables it describes."""
+    """A passage of a document: its IRI, file, text and place, and how well it fits a question that it was ranked for.
 
-    iri: str
+    `page` is the page it begins on, `tables` the ids of the tables that it describes, `title` the document's title and
+    the headings above it.
+    """
+
+    passage: str
     document: str
-    number: int
-    text: str
-    paragraphs: tuple[int, ...]
+    file: str
     page: int | None
     tables: tuple[str, ...]
+    title: str
+    text: str
+    score: float = 0.0
+    paragraphs: tuple[tuple[int, int | None], ...] = ()
+    """The numbers of the paragraphs it has sentences of, each with the page it begins on."""
+    offset: int = 0
+    """Characters of its first paragraph that stand before it."""
+
+    def place_of(self, offset: int) -> tuple[int, int | None]:
+        """The paragraph, and its page, in which the character at this offset of the text stands."""
+        at = self.text.count("\n\n", 0, offset)
+        return self.paragraphs[min(at, len(self.paragraphs) - 1)] if self.paragraphs else (0, self.page)
+
+    def start_of(self, offset: int) -> int:
+        """How many characters of its paragraph stand before the character at this offset of the text."""
+        before = self.text.rfind("\n\n", 0, offset)
+        return offset - before - 2 if before >= 0 else offset + self.offset
 
 
 @dataclass(frozen=True)
@@ -171,7 +190,7 @@ def read_document(store: TripleStore, id: str, names: Namespaces) -> StoredDocum
         return None
     about = said[iri]
     paragraphs: dict[int, Paragraph] = {}
-    passages: dict[int, StoredPassage] = {}
+    nodes: dict[int, tuple[str, NodeStatements]] = {}
     quantities: dict[int, list[TextQuantity]] = defaultdict(list)
     for subject, pairs in said.items():
         kinds = {str(term) for term in pairs.get(RDF_TYPE[1:-1], ())}
@@ -180,18 +199,35 @@ def read_document(store: TripleStore, id: str, names: Namespaces) -> StoredDocum
             text = _text(pairs, f"{KGT}text")
             paragraphs[_number(subject)] = Paragraph(text, _integer(pairs, f"{KGT}page"), level)
         elif f"<{KGT}Passage>" in kinds:
-            passages[_number(subject)] = _passage(subject, id, pairs, names)
+            nodes[_number(subject)] = subject, pairs
         elif f"<{QUDT}QuantityValue>" in kinds:
             quantities[_number(subject.rpartition("/quantity/")[0])].append(_quantity(pairs))
-    return StoredDocument(
+    document = StoredDocument(
         id,
         _text(about, f"{KGT}source"),
         _text(about, f"{RDFS}label"),
         tuple(paragraphs[number] for number in sorted(paragraphs)),
-        tuple(passages[number] for number in sorted(passages)),
+        (),
         {number: tuple(sorted(found, key=lambda q: q.start)) for number, found in sorted(quantities.items())},
         _integer(about, f"{KGT}pages"),
     )
+    above = _headings_above(document)
+    passages = (_passage(*nodes[number], document, above, names) for number in sorted(nodes))
+    return replace(document, passages=tuple(passages))
+
+
+def _headings_above(document: StoredDocument) -> list[str]:
+    """For each paragraph the title of its document and the headings above it."""
+    title = "" if document.title == document.id else document.title
+    headings: dict[int, str] = {}
+    above = []
+    for paragraph in document.paragraphs:
+        texts = (title, " . ".join(text for _, text in sorted(headings.items())))
+        above.append(" . ".join(dict.fromkeys(filter(None, texts))))
+        if paragraph.level:
+            headings = {level: text for level, text in headings.items() if level < paragraph.level}
+            headings[paragraph.level] = paragraph.text
+    return above
 
 
 def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
@@ -204,12 +240,24 @@ def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
     return sorted(text_of(found["id"]) for found in solutions if isinstance(found["id"], ox.Literal))
 
 
-def _passage(iri: str, document: str, pairs: NodeStatements, names: Namespaces) -> StoredPassage:
+def _passage(
+    iri: str, pairs: NodeStatements, document: StoredDocument, above: Sequence[str], names: Namespaces
+) -> StoredPassage:
     covered = sorted(_number(str(term)[1:-1]) for term in pairs.get(f"{KGT}coversParagraph", ()))
     ids = (names.parse_table_iri(str(term)[1:-1]) for term in pairs.get(f"{KGT}describes", ()))
-    tables = tuple(sorted(id for id in ids if id is not None))
+    text = _text(pairs, f"{KGT}text")
+    first = covered[0] if covered else 0
+    whole = document.paragraphs[first].text if document.paragraphs else ""
     return StoredPassage(
-        iri, document, _number(iri), _text(pairs, f"{KGT}text"), tuple(covered), _integer(pairs, f"{KGT}page"), tables
+        iri,
+        document.id,
+        document.path,
+        _integer(pairs, f"{KGT}page"),
+        tuple(sorted(id for id in ids if id is not None)),
+        above[first] if above else document.title,
+        text,
+        paragraphs=tuple((number, document.paragraphs[number].page) for number in covered),
+        offset=max(whole.find(text.split("\n\n", 1)[0]), 0),
     )
 
 

@@ -18,7 +18,7 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, exchange_description, replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
-from kgtable.graph.document_statements import read_document
+from kgtable.graph.document_statements import StoredPassage, read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.table_source import TableReader
@@ -43,7 +43,6 @@ from kgtable.index.inferred.relations import (
     updated_relations,
 )
 from kgtable.index.passage_index import (
-    IndexedPassage,
     PassageIndex,
     Piece,
     joined,
@@ -152,7 +151,7 @@ def _describes_previous(about: Mapping[str, Any], generation: Generation) -> boo
 
 def _passages(
     generation: Generation, catalogue: Catalogue, previous: Path | None
-) -> tuple[list[IndexedPassage], list[Piece]]:
+) -> tuple[list[StoredPassage], list[Piece]]:
     """The passages of all documents: of unchanged ones those of the previous index, if it can be taken over, of others
     read from the graph."""
     ids = list(catalogue.documents)
@@ -160,7 +159,7 @@ def _passages(
     names = Namespaces(generation.base)
     store = EmbeddedStore(generation.store_path, names.prefixes) if set(ids) - known.keys() else None
 
-    def parts() -> Iterator[tuple[Sequence[IndexedPassage], Sequence[Piece]]]:
+    def parts() -> Iterator[tuple[Sequence[StoredPassage], Sequence[Piece]]]:
         for id in ids:
             if id in known:
                 yield known[id]
@@ -172,7 +171,7 @@ def _passages(
 
 def _known_passages(
     generation: Generation, catalogue: Catalogue, previous: Path | None
-) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
+) -> dict[str, tuple[list[StoredPassage], list[Piece]]]:
     """The passages of the documents that are as they were when the previous index was made, by document."""
     before = generation.previous
     if before is None or previous is None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.document_statements import StoredDocument
+from kgtable.graph.document_statements import StoredDocument, StoredPassage
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import FloatArray, IntArray
 from kgtable.text.passages import count_tokens, sentence_spans
@@ -41,62 +41,26 @@ class Piece:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPassage:
-    """A passage as the index holds it; `title` are its document's title and the headings above it."""
-
-    iri: str
-    document: str
-    path: str
-    number: int
-    page: int | None
-    tables: tuple[str, ...]
-    title: str
-    text: str
-    paragraphs: tuple[tuple[int, int | None], ...] = ()
-    offset: int = 0
-    """Characters of the first paragraph that stand before it."""
+_PASSAGE, _PIECE = (tuple(item.name for item in fields(kind)) for kind in (StoredPassage, Piece))
 
 
-_PASSAGE, _PIECE = (tuple(item.name for item in fields(kind)) for kind in (IndexedPassage, Piece))
-
-
-def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassage], list[Piece]]:
+def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[StoredPassage], list[Piece]]:
     """The passages of documents in order, and their pieces; a paragraph in two passages has pieces in both."""
-    passages: list[IndexedPassage] = []
+    passages: list[StoredPassage] = []
     pieces: list[Piece] = []
     for document in documents:
-        headings: dict[int, str] = {}
-        above: list[str] = []
-        for paragraph in document.paragraphs:
-            above.append(" . ".join(text for _, text in sorted(headings.items())))
-            if paragraph.level:
-                headings = {level: text for level, text in headings.items() if level < paragraph.level}
-                headings[paragraph.level] = paragraph.text
-        title = "" if document.title == document.id else document.title
         for passage in document.passages:
-            first = passage.paragraphs[0] if passage.paragraphs else 0
-            named = " . ".join(dict.fromkeys(filter(None, (title, above[first] if above else ""))))
-            at = len(passages)
-            whole = document.paragraphs[first].text if document.paragraphs else ""
-            passages.append(
-                IndexedPassage(
-                    passage.iri, document.id, document.path, passage.number, passage.page, passage.tables,
-                    named, passage.text,
-                    tuple((number, document.paragraphs[number].page) for number in passage.paragraphs),
-                    max(whole.find(passage.text.split("\n\n", 1)[0]), 0),
-                )
-            )  # fmt: skip
-            for number in passage.paragraphs:
-                pieces += _pieces(document, number, at, passage.text)
+            for number, _ in passage.paragraphs:
+                pieces += _pieces(document, number, len(passages), passage.text)
+            passages.append(passage)
     return passages, pieces
 
 
 def joined(
-    parts: Iterable[tuple[Sequence[IndexedPassage], Sequence[Piece]]],
-) -> tuple[list[IndexedPassage], list[Piece]]:
+    parts: Iterable[tuple[Sequence[StoredPassage], Sequence[Piece]]],
+) -> tuple[list[StoredPassage], list[Piece]]:
     """Passages and pieces of several documents one after the other, the pieces numbered anew."""
-    passages: list[IndexedPassage] = []
+    passages: list[StoredPassage] = []
     pieces: list[Piece] = []
     for own, of_own in parts:
         pieces += (replace(piece, passage=piece.passage + len(passages)) for piece in of_own)
@@ -120,12 +84,12 @@ def _pieces(document: StoredDocument, paragraph: int, passage: int, within: str)
     return [Piece(passage, paragraph, run[0][0], run[-1][1], text[run[0][0] : run[-1][1]]) for run in runs]
 
 
-def piece_texts(passages: Sequence[IndexedPassage], pieces: Sequence[Piece]) -> list[str]:
+def piece_texts(passages: Sequence[StoredPassage], pieces: Sequence[Piece]) -> list[str]:
     """The texts that the vectors of pieces are made from: the last words of the headings above, then the piece."""
     return [f"{passages[piece.passage].title[-80:]}. {piece.text}".lstrip(". ") for piece in pieces]
 
 
-def write_passages(passages: Sequence[IndexedPassage], pieces: Sequence[Piece], folder: Path) -> None:
+def write_passages(passages: Sequence[StoredPassage], pieces: Sequence[Piece], folder: Path) -> None:
     """Write passages and pieces into an index folder."""
     with (folder / FILE).open("w", encoding="ascii") as out:
         out.write(json.dumps([len(passages), len(pieces)]) + "\n")
@@ -155,9 +119,9 @@ class PassageIndex:
             ) from error
         self.passage_of = np.array([piece.passage for piece in self.pieces], dtype=np.int64)
 
-    def by_document(self) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
+    def by_document(self) -> dict[str, tuple[list[StoredPassage], list[Piece]]]:
         """The passages of each document, and their pieces, numbered within it."""
-        found: dict[str, tuple[list[IndexedPassage], list[Piece]]] = {}
+        found: dict[str, tuple[list[StoredPassage], list[Piece]]] = {}
         number: list[int] = []
         for passage in self.passages:
             own, _ = found.setdefault(passage.document, ([], []))
@@ -203,10 +167,10 @@ class PassageIndex:
         return best
 
 
-def _passage_of(item: list[Any]) -> IndexedPassage:
-    iri, document, path, number, page, tables, title, text, paragraphs, *offset = item
-    places = tuple((paragraph, its_page) for paragraph, its_page in paragraphs)
-    return IndexedPassage(iri, document, path, number, page, tuple(tables), title, text, places, *offset)
+def _passage_of(item: list[Any]) -> StoredPassage:
+    values = dict(zip(_PASSAGE, item, strict=True))
+    places = tuple((paragraph, page) for paragraph, page in values["paragraphs"])
+    return StoredPassage(**{**values, "tables": tuple(values["tables"]), "paragraphs": places})
 
 
 class Okapi:

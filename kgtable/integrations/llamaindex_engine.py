@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from kgtable.answering.answer import Answer, Citation
+from kgtable.answering.answer import Answer
+from kgtable.answering.evidence import Citation
 from kgtable.config import DEFAULT_K
 from kgtable.errors import MissingExtraError
 from kgtable.integrations.retrieved_tables import RetrievedTable, retrieved_tables

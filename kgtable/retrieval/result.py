@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from kgtable.errors import spreadsheet_reference
+from kgtable.graph.document_statements import StoredPassage
 from kgtable.graph.terms import CellAddress
 
 if TYPE_CHECKING:
@@ -284,37 +285,6 @@ class ScoredTable:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPassage:
-    """A passage of a document and how well it fits the question.
-
-    `passage` is its IRI, `tables` the ids of the tables that it describes, `page` the page it begins on.
-    """
-
-    passage: str
-    document: str
-    file: str
-    page: int | None
-    tables: tuple[str, ...]
-    title: str
-    text: str
-    score: float
-    paragraphs: tuple[tuple[int, int | None], ...] = ()
-    """The numbers of the paragraphs it has sentences of, each with the page it begins on."""
-    offset: int = 0
-    """Characters of its first paragraph that stand before it."""
-
-    def place_of(self, offset: int) -> tuple[int, int | None]:
-        """The paragraph, and its page, in which the character at this offset of the text stands."""
-        at = self.text.count("\n\n", 0, offset)
-        return self.paragraphs[min(at, len(self.paragraphs) - 1)] if self.paragraphs else (0, self.page)
-
-    def start_of(self, offset: int) -> int:
-        """How many characters of its paragraph stand before the character at this offset of the text."""
-        before = self.text.rfind("\n\n", 0, offset)
-        return offset - before - 2 if before >= 0 else offset + self.offset
-
-
 @dataclass(frozen=True)
 class Retrieval:
     """Result of a retriever: triples and tables by falling score, ties in a stable order.
@@ -330,7 +300,7 @@ class Retrieval:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     method: str = "hybrid"
     trace: Mapping[str, Any] = field(default_factory=dict)
-    passages: tuple[ScoredPassage, ...] = ()
+    passages: tuple[StoredPassage, ...] = ()
 
     @cached_property
     def addresses(self) -> Sequence[CellAddress]:

@@ -3,14 +3,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from kgtable.answering.answer import Alternative, Answer, Citation, as_text
+from kgtable.answering.answer import Alternative, Answer, as_text
+from kgtable.answering.evidence import Citation
 from kgtable.answering.program_answers import ranked_answer, relations_of
 from kgtable.questions.by_rules import answer_by_programs
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
 assert CELL is not None
-CITED = Citation.of(CELL)
+CITED = CELL
 ANSWER = Answer(
     "?",
     "EUR 1.5 billion",
@@ -37,7 +38,7 @@ def test_texts_from_tables_cannot_become_markup() -> None:
 def citation() -> Citation:
     cell = evidence().resolve("T1.r1.c2")
     assert cell is not None
-    return Citation.of(cell)
+    return cell
 
 
 def test_a_citation_is_the_cell_it_was_made_of() -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from kgtable import api
-from kgtable.answering.answer import Citation
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.evidence import Citation, Evidence
 from kgtable.graph.terms import KGT
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.discovery import find_files
@@ -40,7 +39,7 @@ def citations(kg: api.KnowledgeGraph, id: str) -> list[Citation]:
     cells = [evidence.cell(id, *place) for place in places]
     assert places
     assert None not in cells
-    return [Citation.of(cell) for cell in cells if cell is not None]
+    return [cell for cell in cells if cell is not None]
 
 
 def test_every_citation_of_every_cell_resolves_and_says_the_cell(kg: api.KnowledgeGraph) -> None:

@@ -19,7 +19,7 @@ def test_every_cell_with_text_is_found_by_its_id() -> None:
         for column, text in enumerate(cells):
             cell = found.resolve(found.cell_id("accounts", row, column))
             assert (cell.text if cell else "") == text
-            assert cell is None or SOURCE.cell_iri("accounts", row, column) == cell.iri
+            assert cell is None or SOURCE.cell_iri("accounts", row, column) == cell.cell
 
 
 @pytest.mark.parametrize("id", ["T1.r1.c1", " [T1.r1.c1] ", "(t1.R1.C1)", "T1, r1, c1", "T1. r1.c1"])

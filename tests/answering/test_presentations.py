@@ -164,7 +164,7 @@ def test_every_id_that_is_shown_resolves_to_its_cell() -> None:
     for one in found.retrieval.triples:
         cell = found.resolve(found.cell_id(one.table, one.row, one.column))
         assert cell is not None
-        assert (cell.text, cell.iri) == (one.object, one.cell)
+        assert (cell.text, cell.cell) == (one.object, one.cell)
     for wrong in ("T0.r1.c1", "T3.r1.c1", "T1.r1.c9", "T1.r2.c1", "T1.r-1.c0", "T1", "r1.c1", ""):
         assert found.resolve(wrong) is None
 

@@ -11,9 +11,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from kgtable.answering.answer import Alternative, Answer, Citation
+from kgtable.answering.answer import Alternative, Answer
 from kgtable.answering.charts import Chart, svg_of
-from kgtable.answering.evidence import CELL_ID
+from kgtable.answering.evidence import CELL_ID, Citation
 from kgtable.answering.program_answers import RULES, cited_style
 from kgtable.errors import GraphError, MissingExtraError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph

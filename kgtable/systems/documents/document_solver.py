@@ -16,9 +16,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from kgtable.answering.answer import Answer, Citation, PassageCitation
+from kgtable.answering.answer import Answer, PassageCitation
 from kgtable.answering.ask import Solver
-from kgtable.answering.evidence import Evidence, TableSource
+from kgtable.answering.evidence import Citation, Evidence, TableSource
 from kgtable.answering.grounding import plain, stated_numbers
 from kgtable.answering.program_answers import answer_by_rules, relations_of
 from kgtable.config import Settings
@@ -29,13 +29,14 @@ from kgtable.errors import (
     MissingExtraError,
     QueryError,
 )
+from kgtable.graph.document_statements import StoredPassage
 from kgtable.graph.table_source import TableReader
 from kgtable.index.passage_index import PassageIndex
 from kgtable.llm.protocol import LLM, Message, OnText, Request
 from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
-from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
+from kgtable.retrieval.result import Retrieval, Retriever
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever, load_reranker
 from kgtable.tables.linearize import TableFormat, chunks, format_table
 from kgtable.text.passages import sentence_spans
@@ -110,13 +111,13 @@ class DocumentSolver:
             return _by_tables(evidence, self.keep if self.options.text else 0)
         return _Loop(self, evidence, llm, on_text).run()
 
-    def material(self, retrieval: Retrieval) -> tuple[list[str], list[ScoredPassage]]:
+    def material(self, retrieval: Retrieval) -> tuple[list[str], list[StoredPassage]]:
         """The tables and passages that are read: the best `keep` places of the list, with what they are linked to."""
         keep = self.keep
         named = [item for item in retrieval.trace.get("evidence", ()) if item[0] == "table" or self.options.text]
         by_iri = {passage.passage: passage for passage in retrieval.passages}
         tables: dict[str, None] = {}
-        passages: dict[str, ScoredPassage] = {}
+        passages: dict[str, StoredPassage] = {}
         for kind, id, _ in named[:keep]:
             if kind == "table":
                 tables[id] = None
@@ -264,7 +265,7 @@ class _Loop:
         )
         return {name: str(value) for name, value in (reply.data or {}).items()}
 
-    def _shown(self, tables: list[str], passages: list[ScoredPassage]) -> str:
+    def _shown(self, tables: list[str], passages: list[StoredPassage]) -> str:
         if self._solver.tables_as_text:
             return f"{self._written(tables)}\n\n{_passages(passages)}"
         parts = [_data(str(self._solver.database.card(table))) for table in tables]
@@ -345,7 +346,7 @@ def _by_tables(evidence: Evidence, keep: int) -> Answer:
     return replace(answer_by_rules(evidence), passages=tuple(cited))
 
 
-def _cited_words(passage: ScoredPassage, start: int, text: str) -> PassageCitation:
+def _cited_words(passage: StoredPassage, start: int, text: str) -> PassageCitation:
     """The citation of a text that stands in a passage from `start` on."""
     paragraph, page = passage.place_of(start)
     offset = passage.start_of(start)
@@ -362,7 +363,7 @@ def _data(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*data\b)", "<\\\\", text, flags=re.IGNORECASE)
 
 
-def _passages(passages: list[ScoredPassage]) -> str:
+def _passages(passages: list[StoredPassage]) -> str:
     parts = []
     for number, passage in enumerate(passages, 1):
         page = "" if passage.page is None else f", page {passage.page}"
@@ -371,7 +372,7 @@ def _passages(passages: list[ScoredPassage]) -> str:
 
 
 def _checked_words(
-    replied: Mapping[str, str], passages: list[ScoredPassage], written: str
+    replied: Mapping[str, str], passages: list[StoredPassage], written: str
 ) -> tuple[PassageCitation | None, str]:
     """The passage's words that the reply copied, and its text answer; neither where they stand nowhere.
 
@@ -433,7 +434,7 @@ def _cells(found: SubAnswer, evidence: Evidence) -> list[Citation]:
                 hit = quantity.number in _decimals(values) if quantity else text.strip() in values
                 cell = evidence.cell(table, index, column) if hit and text.strip() else None
                 if cell is not None:
-                    cited.append(Citation.of(cell))
+                    cited.append(cell)
     return cited[:60]
 
 

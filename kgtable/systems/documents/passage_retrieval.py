@@ -16,12 +16,13 @@ from typing import TypeAlias
 import numpy as np
 
 from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.graph.document_statements import StoredPassage
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.passage_index import IndexedPassage, PassageIndex
+from kgtable.index.passage_index import PassageIndex
 from kgtable.index.postings import FloatArray
 from kgtable.retrieval.registry import require_range
-from kgtable.retrieval.result import UNGUIDED, Clock, Guide, Retrieval, Retriever, ScoredPassage
+from kgtable.retrieval.result import UNGUIDED, Clock, Guide, Retrieval, Retriever
 
 Listed: TypeAlias = tuple[str, str, float]
 """The kind of a piece of evidence (``table``, ``passage``), its id or IRI, its score."""
@@ -113,7 +114,7 @@ class DocumentRetriever:
             fitting = [at for at in order if np.isfinite(logits[at])]
             powers = np.exp(logits[fitting] - logits[fitting].max()) if fitting else logits[:0]
             shares = (logits[fitting] if self._options.chunks else powers / powers.sum()).tolist()
-            texts = tuple(_scored(passages[at], share) for at, share in zip(fitting, shares, strict=True))
+            texts = tuple(replace(passages[at], score=share) for at, share in zip(fitting, shares, strict=True))
         of_tables = (("table", table.table, table.score) for table in found.tables)
         of_texts = (("passage", text.passage, text.score) for text in texts)
         if self._options.chunks:
@@ -144,7 +145,7 @@ class DocumentRetriever:
         scores = index.passage_scores(question), index.best_of_pieces(words), index.best_of_pieces(cosines)
         return [_standardized(score) for score in scores]
 
-    def _reranked(self, question: str, listed: Sequence[Listed], texts: Sequence[ScoredPassage]) -> list[Listed]:
+    def _reranked(self, question: str, listed: Sequence[Listed], texts: Sequence[StoredPassage]) -> list[Listed]:
         """The listed tables and passages by the reranker's scores."""
         assert self._reranker is not None
         passages = {text.passage: f"{text.title}\n{text.text}" for text in texts}
@@ -168,18 +169,3 @@ class DocumentRetriever:
 
 def _standardized(scores: FloatArray) -> FloatArray:
     return np.asarray((scores - scores.mean()) / (scores.std() + 1e-6), dtype=np.float32)
-
-
-def _scored(passage: IndexedPassage, score: float) -> ScoredPassage:
-    return ScoredPassage(
-        passage.iri,
-        passage.document,
-        passage.path,
-        passage.page,
-        passage.tables,
-        passage.title,
-        passage.text,
-        score,
-        passage.paragraphs,
-        passage.offset,
-    )

@@ -19,8 +19,8 @@ from decimal import Decimal, InvalidOperation
 from string import Template
 from typing import Any
 
-from kgtable.answering.answer import Answer, Citation
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.answer import Answer
+from kgtable.answering.evidence import Citation, Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
 from kgtable.answering.prompting import Draft
@@ -450,4 +450,4 @@ def _names(evidence: Evidence, tables: Sequence[str]) -> list[str]:
 
 def _citations(step: Observation, evidence: Evidence) -> tuple[Citation, ...]:
     cells = (evidence.cell(*place) for place in step.cells[:MOST_CITATIONS])
-    return tuple(Citation.of(cell) for cell in cells if cell is not None)
+    return tuple(cell for cell in cells if cell is not None)
