@@ -94,6 +94,9 @@ _KINDS = {
 FEWEST_WORDS = 3
 """Words that a remark says beyond the result."""
 
+NOT_GIVEN = "no value given"
+"""The answer where a row fits and its cell is blank."""
+
 NO_SECOND_READER = "The rules do not read the question alike, so no second reader confirms it."
 """The doubt that a second reading by the model takes away."""
 
@@ -139,6 +142,8 @@ class _Judge:
         except (KgtableError, ArithmeticError, RecursionError) as error:
             fault = self._in_short_names(_told(error))
             return Judgement(replace(answer, reasons=(f"The program cannot be executed: {fault}",)), fault)
+        if results[0].empty:
+            return Judgement(self._blank(answer, results))
         facts = self._facts(results)
         remark, contradiction, is_said = self._remark(results, facts)
         self._check_presumed(results)
@@ -150,6 +155,11 @@ class _Judge:
             note = f"The sentence of the model was left out: {contradiction}"
             judged = replace(judged, reasons=(*judged.reasons, note))
         return Judgement(judged, "", contradiction, is_said)
+
+    def _blank(self, answer: Answer, results: Sequence[ProgramResult]) -> Answer:
+        """The answer that a row is there, but what is asked of it is not given."""
+        self._doubts.append("The row is there, but its cell is blank.")
+        return self._judged(answer, reading_of(results, self._evidence, NOT_GIVEN), results)
 
     def _in_short_names(self, fault: str) -> str:
         """A fault with the tables called as in the prompt."""
@@ -213,8 +223,8 @@ class _Judge:
     def _executed(self, data: object) -> ProgramResult:
         program = read_program(data, self._evidence)
         result = run(program, self._relations)
-        if result.empty:
-            raise EvaluationError("The result is empty: no row fits, or the cell is blank.")
+        if result.empty and next(iter(result.cells()), None) is None:
+            raise EvaluationError("The result is empty: no row fits.")
         return result
 
     def _cells(self) -> list[Citation]:
@@ -466,7 +476,7 @@ class _Judge:
         except (KgtableError, ArithmeticError, RecursionError):
             return None
         facts = judge._facts(results)
-        if judge._faults or not results:
+        if judge._faults or not results or results[0].empty:
             return None
         if other.program is None and check_text(other.text, facts, self._question).faults:
             return None

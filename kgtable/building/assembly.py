@@ -220,7 +220,7 @@ class GenerationContent:
         """
         yield from self.table_texts(folder)
         path = folder / "description"
-        self.describe(path)
+        self.describe(path, ())
         yield path
 
     def table_texts(self, folder: Path) -> Iterator[Path]:
@@ -232,10 +232,13 @@ class GenerationContent:
                 self.contents.append(converted.job.contents)
             yield converted.job.output
 
-    def describe(self, path: Path) -> None:
-        """Write the text of the default graph to a file; the tables have been converted. Raises `StorageError`."""
+    def describe(self, path: Path, found: Blocks) -> None:
+        """Write the text of the default graph to a file, with what else was `found`; the tables have been converted.
+
+        Raises `StorageError`.
+        """
         with storage_errors(path), path.open("wb") as output:
-            self._write_description(output)
+            self._write_description(output, found)
 
     def write(self, out: IO[bytes], folder: Path) -> None:
         """Write the whole document to `out`, in any format; `folder` holds intermediate texts."""
@@ -284,9 +287,10 @@ class GenerationContent:
         self._done.update(record.path for record in records)
         self.progress("converting", len(self._done), len(self.plan.convert))
 
-    def _write_description(self, out: IO[bytes]) -> None:
+    def _write_description(self, out: IO[bytes], found: Blocks = ()) -> None:
         writer = writer_for(self._settings.format, self.names)
-        out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
+        blocks = [*self.default_graph(), *found]
+        out.writelines(piece.encode("utf-8") for piece in writer.graph(None, blocks))
 
     @property
     def kept_graphs(self) -> list[str]:

@@ -30,7 +30,7 @@ from kgtable.graph.store import (
 )
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.tally import Tally
-from kgtable.graph.terms import DEFAULT_BASE
+from kgtable.graph.terms import DEFAULT_BASE, Blocks
 from kgtable.storage import (
     LEASE,
     PARTS,
@@ -55,7 +55,7 @@ LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
 """Seconds that a build waits for another one, or for updates through a server, to end."""
 
-DESCRIPTION = "description.nq"
+DESCRIPTION = "default-graph.nq"
 """The text of the default graph as a build loads it, to tell what the next build changes in it."""
 
 
@@ -64,8 +64,8 @@ class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
     `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
-    `fresh` gives the contents of converted tables, and `is_amended` tells whether its default graph is the previous
-    one's, but for changes of the description.
+    `fresh` gives the contents of converted tables, and `describe` writes the default graph: the description of the
+    tables, and the statements that it is given.
     """
 
     number: int
@@ -76,7 +76,7 @@ class Generation:
     lease: Lease | None = field(default=None, compare=False, repr=False)
     catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
     fresh: Callable[[str], TableContent | None] = field(default=lambda id: None, compare=False, repr=False)
-    is_amended: bool = field(default=False, compare=False, repr=False)
+    describe: Callable[[Blocks], None] = field(default=lambda found: None, compare=False, repr=False)
 
     def release(self) -> None:
         """End the lease, where there is one; a second call does nothing."""

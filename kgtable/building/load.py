@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import RawIOBase
 from itertools import compress, count
 from pathlib import Path
@@ -16,8 +16,6 @@ import pyoxigraph as ox
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.errors import DamagedGraphError, StorageError
 from kgtable.graph.store import copy_store
-from kgtable.graph.terms import Blocks, Namespaces
-from kgtable.graph.writers import Format, writer_for
 from kgtable.storage import storage_errors
 
 _PIECE = 1 << 20
@@ -130,41 +128,15 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             del store, old
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """Statements that go and that come, each a line of N-Quads without blank nodes."""
-
-    gone: Sequence[bytes]
-    new: Sequence[bytes]
-
-    @classmethod
-    def between(cls, before: Path, now: Path) -> Exchange:
-        """The lines of one file that the other has not, and the other way round. Raises `OSError`."""
-        old, new = _hashes(before), _hashes(now)
-        return cls(_lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old)))
-
-    @classmethod
-    def of(cls, gone: Blocks, new: Blocks) -> Exchange:
-        """The statements of blocks of the default graph, but for those that are in both."""
-        old, now = dict.fromkeys(_written(gone)), dict.fromkeys(_written(new))
-        return cls([line for line in old if line not in now], [line for line in now if line not in old])
-
-    def apply(self, store: ox.Store) -> None:
-        """Change a store. Raises `OSError`."""
-        for quad in ox.parse(b"".join(self.gone), ox.RdfFormat.N_QUADS, lenient=True):
-            store.remove(quad)
-        store.extend(ox.parse(b"".join(self.new), ox.RdfFormat.N_QUADS, lenient=True))
-
-
-def _written(blocks: Blocks) -> list[bytes]:
-    """The statements of blocks, a line each."""
-    text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
-    return text.encode("utf-8").splitlines(keepends=True)
-
-
 def _hashes(path: Path) -> npt.NDArray[np.int64]:
     with path.open("rb") as lines:
         return np.fromiter(map(hash, lines), np.int64)
+
+
+def differing_lines(before: Path, now: Path) -> tuple[list[bytes], list[bytes]]:
+    """The lines of one file that the other does not have, and the other way round. Raises `OSError`."""
+    old, new = _hashes(before), _hashes(now)
+    return _lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old))
 
 
 def _lines(path: Path, wanted: npt.NDArray[np.bool_]) -> list[bytes]:
@@ -173,55 +145,43 @@ def _lines(path: Path, wanted: npt.NDArray[np.bool_]) -> list[bytes]:
 
 
 def change_store(
-    previous: Path,
-    path: Path,
-    removed: Iterable[str],
-    nquads: Iterable[Path],
-    description: Callable[[], Exchange] | None = None,
-    progress: Progress = silent,
+    previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path], progress: Progress = silent
 ) -> None:
     """Make a copy of a store with some graphs replaced.
 
-    The `removed` graphs are emptied, then the N-Quads files are loaded and deleted. Of the default graph changes what
-    `description` gives after that; without it, it is emptied first. The previous store is not touched: its data files
-    are shared by hard links. Raises `StorageError`.
+    The `removed` graphs are emptied, then the N-Quads files are loaded and deleted. The previous store is not touched:
+    its data files are shared by hard links. Raises `StorageError`.
     """
     with _store_errors(path, previous):
         copy_store(previous, path)
         store = ox.Store(str(path))
         try:
-            if description is None:
-                store.clear_graph(ox.DefaultGraph())
             for name in removed:
                 store.remove_graph(ox.NamedNode(name))
             _load(store, nquads, progress)
-            if description is not None:
-                description().apply(store)
             store.flush()
         finally:
             del store
 
 
-def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: Collection[str]) -> None:
-    """Replace statements of the default graph of a store that nobody reads yet by those of the `blocks`.
+def describe_store(path: Path, description: Path, before: Path | None = None, progress: Progress = silent) -> None:
+    """Make the default graph of a store that nobody reads yet what a file of N-Quads without blank nodes says.
 
-    What goes are all statements on nodes of the types `of`, and those by the predicates `by` (IRIs).
-    Raises `StorageError`.
+    `before` is such a file with what the default graph holds now: only the difference is written. Without it, the
+    default graph is emptied first. Raises `StorageError`.
     """
-    text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
-    deleted = [f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s a <{name}> ; ?p ?o }}" for name in of]
-    deleted += [f"DELETE WHERE {{ ?s <{name}> ?o }}" for name in by]
 
-    def change(store: ox.Store) -> None:
-        store.update(";\n".join(deleted))
-        store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
+    def exchange(store: ox.Store) -> None:
+        if before is None:
+            store.clear_graph(ox.DefaultGraph())
+            copy = shutil.copyfile(description, description.with_suffix(".loaded"))
+            return _load(store, [copy], progress)
+        gone, new = differing_lines(before, description)
+        for quad in ox.parse(b"".join(gone), ox.RdfFormat.N_QUADS, lenient=True):
+            store.remove(quad)
+        store.extend(ox.parse(b"".join(new), ox.RdfFormat.N_QUADS, lenient=True))
 
-    _change(path, change)
-
-
-def exchange_description(path: Path, exchange: Exchange) -> None:
-    """Change statements of the default graph of a store that nobody reads yet. Raises `StorageError`."""
-    _change(path, exchange.apply)
+    _change(path, exchange)
 
 
 def _change(path: Path, change: Callable[[ox.Store], object]) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -17,9 +16,9 @@ from kgtable.building.contents import PartFiles
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner, few_collections
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.building.load import Exchange, carry_over, change_store, fill_store
+from kgtable.building.load import carry_over, change_store, describe_store, fill_store
 from kgtable.errors import UsageError
-from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.terms import DEFAULT_BASE, Blocks, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
 from kgtable.ontology.inferred_names import SURE_FROM, InferredName, InferredNames, is_missing_header, is_missing_title
@@ -132,11 +131,11 @@ def build_graph(
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `runner` converts elsewhere than in `workers` processes here.
     `before` is called once there is something to do, `after` are further steps on the new generation
-    before readers see it. There is nothing to do, and none of them is called, where all tables are as they were and
-    `is_complete` says of the current generation that the steps would make what it has. A table that cannot be read
-    is reported and the others are built; what was read of its file before is kept until the file is
-    gone. Where files of the graph are damaged, nothing is changed. Killed at any instant, the directory still holds
-    the last complete graph, and the next build does the work.
+    before readers see it; one of them may describe it, with what it finds (`Generation.describe`). There is nothing to
+    do, and none of them is called, where all tables are as they were and `is_complete` says of the current generation
+    that the steps would make what it has. A table that cannot be read is reported and the others are built; what was
+    read of its file before is kept until the file is gone. Where files of the graph are damaged, nothing is changed.
+    Killed at any instant, the directory still holds the last complete graph, and the next build does the work.
 
     Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `DamagedGraphError`, `StorageError`, `MappingError`.
     """
@@ -170,12 +169,7 @@ def build_graph(
         generation = place.begin(current, names.base)
         try:
             assembly = GenerationContent(plan, settings, workers, progress, propose, runner)
-            made = _make(generation, known, assembly, found.notices, watch)
-            _save_given_names(made.generation, edited.mapping, assembly)
-            with watch.stage("indexing"):
-                for step in after:
-                    step(replace(made.generation, fresh=PartFiles(assembly.contents).get))
-            _remove_texts(generation)
+            made = _make(generation, known, assembly, found.notices, watch, after, edited.mapping)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
@@ -247,7 +241,6 @@ def start_empty(directory: Path | str) -> Generation:
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
         made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
-        _remove_texts(generation)
         place.point_to(made.generation, names.base)
         return made.generation
 
@@ -256,48 +249,18 @@ _TEXTS = "texts"
 """The folder in a generation with the text and the contents of converted tables, until the generation is complete."""
 
 
-def _remove_texts(generation: Generation) -> None:
-    with storage_errors(generation.path):
-        shutil.rmtree(generation.path / _TEXTS)
-
-
 def _make(
     generation: Generation,
     before: Catalogue,
     assembly: GenerationContent,
     notices: tuple[Notice, ...],
     watch: Stopwatch,
+    after: Sequence[BuildStep] = (),
+    mapping: UserMapping | None = None,
 ) -> BuildReport:
-    previous, plan = generation.previous, assembly.plan
-    is_amended = False
+    """Load the tables, take the further steps, and describe what is there: by then all is known that is stated."""
     folder = generation.path / _TEXTS
-    tables = watch.waiting("converting", assembly.table_texts(folder))
-    described = generation.description_path
-
-    def description() -> Iterator[Path]:
-        assembly.describe(described)
-        yield Path(shutil.copyfile(described, folder / "description"))
-
-    def exchange() -> Exchange:
-        assembly.describe(described)
-        assert previous is not None
-        return Exchange.between(previous.description_path, described)
-
-    with watch.stage("loading"), storage_errors(generation.path):
-        folder.mkdir()
-        if previous is None or not plan.kept:
-            fill_store(generation.store_path, chain(tables, description()), assembly.progress)
-            if previous is not None:
-                known = set(before.graphs(Namespaces(previous.base)))
-                carry_over(previous.store_path, generation.store_path, known)
-        else:
-            gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
-            is_amended = _is_described(previous)
-            if is_amended:
-                change_store(previous.store_path, generation.store_path, gone, tables, exchange, assembly.progress)
-            else:
-                texts = chain(tables, description())
-                change_store(previous.store_path, generation.store_path, gone, texts, progress=assembly.progress)
+    is_described = _load_tables(generation, before, assembly, folder, watch)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()
@@ -305,9 +268,44 @@ def _make(
         report = ConversionReport.of(catalogue.files.values(), notices)
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")
-    changes = catalogue.changes_since(before)
-    made = replace(generation, changes=changes, catalogue=catalogue, is_amended=is_amended)
-    return BuildReport(made, changes, report)
+    _save_given_names(generation, mapping or UserMapping(), assembly)
+    described: list[Path] = []
+
+    def describe(found: Blocks) -> None:
+        with watch.stage("describing"):
+            known = generation.previous.description_path if generation.previous and is_described else None
+            assembly.describe(generation.description_path, found)
+            describe_store(generation.store_path, generation.description_path, known, assembly.progress)
+        described.append(generation.description_path)
+
+    made = replace(generation, changes=catalogue.changes_since(before), catalogue=catalogue)
+    with watch.stage("indexing"):
+        for step in after:
+            step(replace(made, fresh=PartFiles(assembly.contents).get, describe=describe))
+    if not described:
+        describe(())
+    with storage_errors(generation.path):
+        shutil.rmtree(folder)
+    return BuildReport(made, made.changes, report)
+
+
+def _load_tables(
+    generation: Generation, before: Catalogue, assembly: GenerationContent, folder: Path, watch: Stopwatch
+) -> bool:
+    """Fill the store with the graphs of the tables; gives whether its default graph is the description before."""
+    previous = generation.previous
+    tables = watch.waiting("converting", assembly.table_texts(folder))
+    with watch.stage("loading"), storage_errors(generation.path):
+        folder.mkdir()
+        if previous is None or not assembly.plan.kept:
+            fill_store(generation.store_path, tables, assembly.progress)
+            if previous is not None:
+                known = set(before.graphs(Namespaces(previous.base)))
+                carry_over(previous.store_path, generation.store_path, known)
+            return False
+        gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
+        change_store(previous.store_path, generation.store_path, gone, tables, assembly.progress)
+        return _is_described(previous)
 
 
 def _is_described(previous: Generation) -> bool:

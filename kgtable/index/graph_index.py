@@ -16,7 +16,6 @@ import numpy as np
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.building.load import Exchange, exchange_description, replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import StoredPassage, read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
@@ -30,12 +29,10 @@ from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexic
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
 from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
 from kgtable.index.inferred.levels import find_contained
-from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks, stated_names
+from kgtable.index.inferred.name_inference import InferNames, infer_names, name_blocks, stated_names
 from kgtable.index.inferred.nearby_tables import columns_of
 from kgtable.index.inferred.relations import FILE as RELATIONS
 from kgtable.index.inferred.relations import (
-    STATED_BY,
-    STATED_OF,
     TableRelations,
     find_relations,
     header_vectors,
@@ -256,7 +253,6 @@ def _write_relations(
     profiles = written.profiles.under(heads)
     known = _known_columns(earlier, names, corpus)
     vectors, vector_of = header_vectors(corpus, folder)
-    before: TableRelations | None = None
     if written.nearby is None or earlier is None:
         relations, compared = find_relations(profiles, vectors, vector_of, known)
         relations = TableRelations(relations.joins, relations.unions, find_contained(profiles, corpus))
@@ -274,19 +270,7 @@ def _write_relations(
     compared.save(folder)
     relations.save(folder)
     spaces = Namespaces(generation.base)
-    if before is not None and earlier is not None and generation.is_amended:
-        gone = [
-            *relation_blocks(before.without(relations), spaces),
-            *name_blocks(earlier.names.without(names), spaces),
-        ]
-        new = [
-            *relation_blocks(relations.without(before), spaces),
-            *name_blocks(names.without(earlier.names), spaces),
-        ]
-        exchange_description(generation.store_path, Exchange.of(gone, new))
-    else:
-        blocks = [*relation_blocks(relations, spaces), *name_blocks(names, spaces)]
-        replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
+    generation.describe([*relation_blocks(relations, spaces), *name_blocks(names, spaces)])
 
 
 def _known_columns(earlier: EarlierCorpus | None, names: InferredNames, corpus: Corpus) -> ComparedColumns:

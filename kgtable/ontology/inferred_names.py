@@ -120,11 +120,6 @@ class InferredNames:
         found = self._by_place.get((table, column))
         return found.name if found is not None and found.confidence >= USED_FROM else ""
 
-    def without(self, others: InferredNames) -> InferredNames:
-        """The names that are not among the others."""
-        known = set(others)
-        return InferredNames(name for name in self if name not in known)
-
     def __iter__(self) -> Iterator[InferredName]:
         return iter(self._names)
 

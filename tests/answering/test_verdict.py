@@ -253,3 +253,19 @@ _JSON = st.recursive(
 def test_nothing_a_model_writes_is_an_error(program: Any, text: str) -> None:
     found = judged("How many ships has Skarv?", text or "x", program)
     assert not found.verified or found.program is not None
+
+
+def test_a_blank_cell_of_a_row_that_is_there_is_an_answer_with_its_row_cited() -> None:
+    def note(port: str) -> Any:
+        there = {"op": "=", "left": {"column": "Port"}, "right": port}
+        return {
+            "op": "lookup",
+            "rows": {"op": "filter", "source": "T2", "condition": there},
+            "value": {"column": "Note"},
+        }
+
+    given = judgement("What is the note of Halden?", "", note("Halden"))
+    assert (given.fault, given.answer.text, given.answer.value) == ("", "no value given", None)
+    assert (given.answer.grounded, given.answer.is_sure) == (True, False)
+    assert [(c.table, c.row, c.text) for c in given.answer.citations] == [("ports", 3, "Halden")]
+    assert "no row fits" in judgement("What is the note of Oslo?", "", note("Oslo")).fault

@@ -13,7 +13,7 @@ import pytest
 import kgtable.tables.discovery
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.building.load import Exchange
+from kgtable.building.load import differing_lines
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import MissingExtraError
 from kgtable.graph.store import EmbeddedStore
@@ -94,12 +94,12 @@ def test_the_description_after_many_changes_is_that_of_a_fresh_build(tables: Pat
     assert second.description_path.read_bytes() == fresh.description_path.read_bytes()
 
 
-def test_an_exchange_holds_the_lines_that_differ(tmp_path: Path) -> None:
+def test_only_lines_that_differ_are_exchanged(tmp_path: Path) -> None:
     (tmp_path / "1").write_bytes(b"a\nb\nc\n")
     (tmp_path / "2").write_bytes(b"c\nd\na\n")
-    assert Exchange.between(tmp_path / "1", tmp_path / "2") == Exchange([b"b\n"], [b"d\n"])
+    assert differing_lines(tmp_path / "1", tmp_path / "2") == ([b"b\n"], [b"d\n"])
     (tmp_path / "3").write_bytes(b"")
-    assert Exchange.between(tmp_path / "1", tmp_path / "3") == Exchange([b"a\n", b"b\n", b"c\n"], [])
+    assert differing_lines(tmp_path / "1", tmp_path / "3") == ([b"a\n", b"b\n", b"c\n"], [])
 
 
 _on_open: list[Callable[[str], None]] = []

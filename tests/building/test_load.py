@@ -5,7 +5,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgtable.building.load import carry_over, change_store, fill_store
+from kgtable.building.load import carry_over, change_store, describe_store, fill_store
 from kgtable.errors import StorageError
 from tests.graph.support import NAMES
 
@@ -47,14 +47,17 @@ def test_a_store_holds_the_statements_of_the_files(tmp_path: Path) -> None:
     assert quads(tmp_path / "empty") == set()
 
 
-def test_some_tables_change_and_the_store_before_does_not(tmp_path: Path) -> None:
-    described = '<http://e/s> <http://e/p> "before" .\n'
-    before = [table("a", 1), table("b", 2), table("c", 3), described]
+@pytest.mark.parametrize("is_known", [True, False])
+def test_some_tables_change_and_the_store_before_does_not(tmp_path: Path, is_known: bool) -> None:
+    described = ['<http://e/s> <http://e/p> "before" .\n', '<http://e/s> <http://e/p> "always" .\n']
+    before = [table("a", 1), table("b", 2), table("c", 3), *described]
     fill_store(tmp_path / "1", files(tmp_path / "texts", *before))
-    after = [table("b", 22), described.replace("before", "after")]
-    change_store(
-        tmp_path / "1", tmp_path / "2", [NAMES.table_iri(id) for id in "ab"], files(tmp_path / "texts", *after)
-    )
+    after = [table("b", 22), described[0].replace("before", "after"), described[1]]
+    gone = [NAMES.table_iri(id) for id in "ab"]
+    change_store(tmp_path / "1", tmp_path / "2", gone, files(tmp_path / "texts", after[0]))
+    (tmp_path / "before").write_text("".join(described))
+    (tmp_path / "after").write_text("".join(after[1:]))
+    describe_store(tmp_path / "2", tmp_path / "after", tmp_path / "before" if is_known else None)
     assert quads(tmp_path / "2") == parsed(before[2], *after)
     assert quads(tmp_path / "1") == parsed(*before)
 

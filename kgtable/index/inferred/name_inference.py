@@ -450,9 +450,6 @@ def _pattern(text: str) -> str:
 
 LABEL, CONFIDENCE, BASIS = f"{KGT}inferredLabel", f"{KGT}inferredConfidence", f"{KGT}inferredFrom"
 
-NAMED_BY = (LABEL, CONFIDENCE, BASIS)
-"""The predicates of columns and tables that state an inferred name."""
-
 
 def name_blocks(inferred: InferredNames, names: Namespaces) -> Iterator[Block]:
     """The statements about each column and table with an inferred name."""

@@ -129,15 +129,6 @@ class TableRelations:
     def __repr__(self) -> str:
         return f"TableRelations({len(self.joins):,} joins, {len(self.unions):,} unions)"
 
-    def without(self, others: TableRelations) -> TableRelations:
-        """The relations that are not among the others."""
-        joins, unions, contained = set(others.joins), set(others.unions), set(others.contained)
-        return TableRelations(
-            (join for join in self.joins if join not in joins),
-            (union for union in self.unions if union not in unions),
-            (rows for rows in self.contained if rows not in contained),
-        )
-
     def to_json(self) -> dict[str, Any]:
         """Joins, unions and contained rows as JSON values."""
         return {
@@ -356,12 +347,6 @@ def _unionable(
 
 
 JOIN, UNION = f"{KGT}JoinRelation", f"{KGT}UnionRelation"
-
-STATED_OF = (JOIN, UNION, f"{KGT}TotalRow")
-"""The classes of the nodes that hold the evidence; in the description, totals are rows that contain others."""
-
-STATED_BY = (f"{KGT}joinableOn", f"{KGT}unionableWith")
-"""The predicates between columns, and between tables."""
 
 
 def relation_blocks(relations: TableRelations, names: Namespaces) -> Iterator[Block]:
