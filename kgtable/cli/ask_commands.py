@@ -523,16 +523,12 @@ def sql(query: str | None, file: IO[str] | None, kg: Path, format: str, schema: 
 
 
 def _printed(found: SqlRowsFound, format: str) -> str:
-    rows = [["" if value is None else str(value) for value in row] for row in found.rows]
-    if format == "json":
-        values = ((None if value is None else str(value) for value in row) for row in found.rows)
-        objects = [dict(zip(found.names, row, strict=True)) for row in values]
-        return json.dumps(objects, ensure_ascii=False) + "\n"
-    if format == "table":
-        from kgtable.answering.answer import aligned
+    if format != "table":
+        return found.to_text(format)
+    from kgtable.answering.answer import aligned
 
-        return aligned([found.names, *rows]) + "\n" if found.names else ""
-    return delimited_text([found.names, *rows], "," if format == "csv" else "\t")
+    rows = (["" if value is None else str(value) for value in row] for row in found.rows)
+    return aligned([found.names, *rows]) + "\n" if found.names else ""
 
 
 COMMANDS = (retrieve, ask, chat, run, sql)

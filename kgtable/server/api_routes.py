@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from kgtable.server import requests
+from kgtable.server import negotiation, requests
 from kgtable.server.openapi import document
 from kgtable.server.operations import MOST_TRIPLES, READING, Operation, method_of, question_of
 from kgtable.server.options import COSTLY
@@ -48,7 +48,7 @@ class Api:
             job = operation.job(request.scope["query_string"], request.path_params)
             if operation.name == "explore":
                 job = {"op": "explore", "fields": {name: text for name, text in job.items() if name != "op" and text}}
-            if job.pop("format", "") == "csv":
+            if operation.name == "table" and job.pop("format") == "csv":
                 return await table_file(self._state, job["id"])
             if "order" in job:
                 job["descending"] = job.pop("order") == "descending"
@@ -87,7 +87,8 @@ class Api:
         body = await self._state.explore(job)
         if job["op"] != "retrieve" and not_modified(requests.header_map(request.scope), tag):
             return Response(status_code=304, headers=headers)
-        return Response(body, media_type=requests.JSON, headers=headers)
+        kind = negotiation.SHORT_NAMES.get(job.get("format", ""), requests.JSON)
+        return Response(body, media_type=kind, headers=headers)
 
 
 TABLE_FILES = {

@@ -118,6 +118,7 @@ SCHEMAS: dict[str, Any] = {
         columns=_array(_object("name number!")),
         rows=_array(_array({"type": ["string", "null"]})),
     ),
+    "SqlColumns": _object("table title rows#", columns=_array(_object("name type header unit? examples*"))),
     "SqlTables": _object("total#", tables=_array(_object("id name title"))),
     "Documents": _object("total#", documents=_array(_object("id title file pages#? paragraphs# passages#"))),
     "Document": _object(
@@ -224,8 +225,10 @@ def _reading(operation: Operation) -> dict[str, Any]:
     path = [_parameter("id", f"The {what}'s id.", place, where="path")] if "{id}" in operation.path else []
     query = [_parameter(one.name, one.about, one.schema, required=one.required) for one in operation.parameters]
     content = {"application/json": _ref(operation.schema)}
-    if operation.name == "table":
+    if operation.name in ("table", "sql"):
         content["text/csv"] = _TEXT
+    if operation.name == "sql":
+        content["text/tab-separated-values"] = _TEXT
     responses = {
         "200": _found("Found.", **content),
         "304": {"description": "Not modified since the given entity tag."},

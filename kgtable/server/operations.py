@@ -184,6 +184,7 @@ EXPLORED = {
 }
 """The fields of an exploration."""
 LONGEST_ADDRESS = 16_000
+SQL_FORMATS = ("rows", "csv", "tsv", "json")
 
 _PAGE = (
     _text("q", "Words that all have to occur."),
@@ -207,7 +208,10 @@ READING = (
         "/api/chart",
         "The chart of a SELECT query's first rows",
         "Chart",
-        (_needed("query", "A SELECT query."),),
+        (
+            _needed("query", "A SELECT query."),
+            _choice("language", "The language of the query.", ("sparql", "sql"), "sparql"),
+        ),
     ),
     Operation("landmarks", "/api/landmarks", "Shared subjects, and relations between tables", "Landmarks"),
     Operation("units", "/api/units", "The units of the numbers", "Units"),
@@ -301,7 +305,20 @@ READING = (
         "/api/sql",
         "The rows of one SELECT over the tables in DuckDB's SQL",
         "SqlRows",
-        (_needed("query", "The query."),),
+        (
+            _needed("query", "The query."),
+            _choice(
+                "format", "csv, tsv and json (an array of objects) return up to 100,000 rows.", SQL_FORMATS, "rows"
+            ),
+        ),
+    ),
+    Operation(
+        "sql-columns",
+        "/api/sql/columns",
+        "The columns of one table in SQL",
+        "SqlColumns",
+        (_needed("table", "The table's id.", "id", minLength=1),),
+        (404,),
     ),
     Operation("sql-tables", "/api/sql/tables", "What the tables are called in SQL", "SqlTables", _PAGE),
     Operation("documents", "/api/documents", "The documents, searched in titles and files", "Documents", _PAGE),

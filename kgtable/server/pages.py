@@ -111,7 +111,7 @@ def page(name: str, values: Mapping[str, str] | None = None, *, editable: bool =
         parts = ("codemirror", _EDITORS[name], "show-hint", "matchbrackets")
         editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
         scripts = "\n".join((*editor, scripts))
-    values = values or {}
+    values = {"bench": _template("bench").template, **(values or {})}
     content = _template(name).safe_substitute(values)
     whole = _template("layout").substitute(
         title=values.get("title", _TITLES[name]),

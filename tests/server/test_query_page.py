@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -154,6 +155,11 @@ def test_the_editor_completes_what_the_dataset_has(browser: Browser) -> None:
     keys.send_keys(Keys.ENTER, " ?a . ?a qudt:hasU")
     browser.wait(lambda: browser.all(".CodeMirror-hint") and "qudt:hasUnit" in browser.find(".CodeMirror-hint").text)
     keys.send_keys(Keys.ESCAPE)
+    browser.script("kgtableEditor.setValue('')")
+    keys.send_keys("qudt:")
+    hints = browser.wait(lambda: [hint.text for hint in browser.all(".CodeMirror-hint")])
+    assert hints.index("qudt:numericValue") < hints.index("qudt:hasQuantityKind")
+    keys.send_keys(Keys.ESCAPE)
     prefixes = set(browser.script("Object.keys(kgtableEditor.prefixes)"))
     assert {"kgt", "ex", "data", "qudt", "unit", "skos", "sh", "foaf"} <= prefixes
 
@@ -245,13 +251,30 @@ def test_a_select_over_the_tables_is_written_and_run(browser: Browser) -> None:
     browser.find('[data-table="planets"]').click()
     assert browser.find("#count").text == "8 rows"
     assert "FROM planets" in browser.script("kgtableEditor.getValue()")
+    assert re.fullmatch(r"\d+\.\d\d s", browser.find(".results-bar .quiet").text)
+    browser.find('#tables li:has([data-table="planets"]) [aria-expanded]').click()
+    browser.find('[data-column="diameter_km"]').click()
+    assert "diameter_km" in browser.script("kgtableEditor.getValue()")
     query = "SELECT Planet, Diameter_km FROM planets WHERE Diameter_km > 60000 ORDER BY 2 DESC"
     browser.script(f"kgtableEditor.setValue({query!r})")
     browser.find("#run").click()
     browser.wait(lambda: browser.all("#count") and browser.find("#count").text == "2 rows")
     assert [cell.text for cell in browser.all("table.results td.number")][1::2] == ["142,984", "120,536"]
     assert "run=1" in browser.driver.current_url
+    files = {str(link.text): httpx.get(str(link.get_attribute("href"))) for link in browser.all(".downloads a")}
+    assert files["CSV"].text == "planet,diameter_km\nJupiter,142984\nSaturn,120536\n"
+    assert files["JSON"].json()[1] == {"planet": "Saturn", "diameter_km": "120536"}
+    assert files["TSV"].headers["content-type"].startswith("text/tab-separated-values")
+    browser.find("#copy").click()
+    browser.wait(lambda: browser.find("#status").text == "Rows copied.")
+    browser.find("#share").click()
+    browser.wait(lambda: browser.find("#status").text == "Link copied.")
     assert violations(browser) == []
+    browser.find(".views button:last-child").click()
+    assert browser.find("figure.chart img").get_attribute("alt") == "diameter_km: 2 numbers as bars"
+    browser.script("kgtableEditor.setValue('SELECT *\\nFROM planets\\nWHERE nothing = 1')")
+    browser.find("#run").click()
+    assert browser.find(".mistake").text == "nothing"
     browser.script("kgtableEditor.setValue('DROP TABLE planets')")
     browser.find("#run").click()
     browser.wait(lambda: "One SELECT" in browser.find("#results").text)
@@ -259,3 +282,32 @@ def test_a_select_over_the_tables_is_written_and_run(browser: Browser) -> None:
         browser.open("/sql?query=SELECT+1+AS+one&run=1")
         browser.wait(lambda: browser.all("#count"))
         assert violations(browser) == []
+
+
+def test_tabs_and_the_history_outlive_the_page(browser: Browser) -> None:
+    browser.open("/query")
+    browser.driver.execute_script("localStorage.clear()")
+    opened(browser, "SELECT (1 AS ?one) {}")
+    browser.find("table.results")
+    browser.find("#open-tab").click()
+    assert [tab.text for tab in browser.all("#queries [aria-pressed]")] == ["Query 1", "Query 2"]
+    write(browser, "SELECT (2 AS ?two) {}")
+    browser.find("#run").click()
+    browser.wait(lambda: len(browser.all("#history button")) == 2)
+    browser.open("/query")
+    browser.find("#examples button")
+    assert browser.script("kgtableEditor.getValue()") == "SELECT (2 AS ?two) {}"
+    browser.find("#queries [aria-pressed=false]").click()
+    assert browser.script("kgtableEditor.getValue()") == "SELECT (1 AS ?one) {}"
+    browser.find("details:has(#history) summary").click()
+    browser.find("#history button").click()
+    assert browser.script("kgtableEditor.getValue()") == "SELECT (2 AS ?two) {}"
+    assert violations(browser) == []
+    browser.find("#close-tab").click()
+    assert len(browser.all("#queries [aria-pressed]")) == 1
+    for _ in range(30):
+        browser.find("#open-tab").click()
+    assert len(browser.all("#queries [aria-pressed]")) == 12
+    browser.driver.execute_script("localStorage.setItem('kgtable-tabs:/query', '{\"tabs\": 7}')")
+    browser.open("/query")
+    assert [tab.text for tab in browser.wait(lambda: browser.all("#queries [aria-pressed]"))] == ["Query 1"]

@@ -8,6 +8,7 @@ stands for, with which unit, and which kind of measure or other role it has; com
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import threading
 from collections import Counter
@@ -25,7 +26,7 @@ from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
 from kgtable.values.decimals import shortened
-from kgtable.values.text import sound_text
+from kgtable.values.text import delimited_text, sound_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,7 +47,8 @@ _RESERVED = frozenset(
     in inner intersect into is join lateral left like limit not null offset on or order outer right select table then
     to true union unique using when where with""".split()  # noqa: SIM905
 )
-_ROW, _KIND = "row", "row_kind"
+_ROW, _KIND = PLACES = "row", "row_kind"
+"""The columns that say where a row is and of what kind, beside those of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,19 @@ class SqlRowsFound:
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     complete: bool = True
+
+    def columns(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each column by its name; of two columns of one name, the last."""
+        return dict(zip(self.names, zip(*self.rows, strict=True), strict=True)) if self.rows else {}
+
+    def to_text(self, format: str) -> str:
+        """The rows as ``csv`` or ``tsv`` with a header, or as a JSON array of objects of texts and nulls."""
+        rows = [[None if value is None else str(value) for value in row] for row in self.rows]
+        if format == "json":
+            objects = [dict(zip(self.names, row, strict=True)) for row in rows]
+            return json.dumps(objects, ensure_ascii=False) + "\n"
+        lines = (["" if value is None else value for value in row] for row in rows)
+        return delimited_text([self.names, *lines], "," if format == "csv" else "\t")
 
 
 class SqlNaming:

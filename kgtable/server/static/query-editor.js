@@ -44,6 +44,12 @@ export class QueryEditor {
     this.mirror.setValue(text);
   }
 
+  /** Puts text where the cursor is, and the cursor behind it. */
+  insert(text) {
+    this.mirror.replaceSelection(text);
+    this.mirror.focus();
+  }
+
   /** The query with a declaration of each of the dataset's prefixes that it uses: so it runs elsewhere too. */
   withPrefixes(query) {
     const missing = Object.entries(this.prefixes).filter(([name]) =>

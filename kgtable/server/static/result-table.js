@@ -117,6 +117,12 @@ export class ResultTable {
       }));
   }
 
+  /** The rows as they are sorted and filtered, with tabs between the values. */
+  delimited() {
+    const line = (values) => values.map((value) => value.replace(/\s+/g, " ")).join("\t");
+    return [line(this.variables), ...this.order.map((place) => line(this.variables.map((name) => this.terms.text(this.rows[place][name]))))].join("\n");
+  }
+
   redraw() {
     Object.assign(this, { first: -1, last: -1 });
     this.scroller.scrollTop = 0;

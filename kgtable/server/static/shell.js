@@ -18,7 +18,18 @@ export function fill(element, ...children) {
 }
 
 /** An error a person can read, from a problem document or from the network. */
-export class RequestError extends Error {}
+export class RequestError extends Error {
+  constructor(message, problem = {}) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+/** The error of a response that is not what was asked for. */
+export async function refusal(response) {
+  const problem = await response.json().catch(() => ({}));
+  return new RequestError(problem.detail ?? `The server answered ${response.status}.`, problem);
+}
 
 /** The JSON at an address of this server. */
 export async function fetchJson(path, options = {}) {
@@ -29,9 +40,8 @@ export async function fetchJson(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new RequestError("The server does not answer. Is it still running?");
   }
-  const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new RequestError(body.detail ?? `The server answered ${response.status}.`);
-  return body;
+  if (!response.ok) throw await refusal(response);
+  return response.json().catch(() => ({}));
 }
 
 /** Sends JSON and gives JSON. */
@@ -41,7 +51,7 @@ export const send = (path, value) => fetchJson(path, { method: "POST", body: JSO
 export async function* events(path, value, signal) {
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
   const response = await fetch(path, { method: "POST", signal, headers, body: JSON.stringify(value) });
-  if (!response.ok) throw new RequestError((await response.json().catch(() => ({}))).detail ?? `The server answered ${response.status}.`);
+  if (!response.ok) throw await refusal(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -1,72 +1,52 @@
-// The SQL page: a SELECT over the tables, its rows, and an address that brings both back.
+// The SQL page: a SELECT over the tables, its rows, and the tables with their columns.
 
-import { busy, count, failure, fetchJson, fill, h, later, parameters, remember } from "./shell.js";
-import { QueryEditor } from "./query-editor.js";
-import { ResultTable } from "./result-table.js";
+import { count, failure, fetchJson, fill, h } from "./shell.js";
 import { Terms } from "./terms.js";
+import { RowsView, Workbench } from "./workbench.js";
 
 const KEYWORDS = "SELECT DISTINCT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET JOIN LEFT USING ON AS ASC DESC COUNT SUM AVG MIN MAX CASE WHEN THEN ELSE END AND OR NOT NULL LIKE ILIKE BETWEEN UNION ALL WITH OVER PARTITION CAST EXTRACT ROUND".split(" ");
-const output = document.querySelector("#results");
-const status = document.querySelector("#status");
-const buttons = Object.fromEntries(["run", "stop"].map((name) => [name, document.querySelector(`#${name}`)]));
+const FORMS = { csv: "CSV", json: "JSON", tsv: "TSV" };
+const DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal";
 const list = document.querySelector("#tables");
-if (matchMedia("(max-width: 60rem)").matches) list.closest("details").open = false;
-const asked = parameters().get("query");
-let running = null;
-let ran = null;
-
-const note = later(() => remember({ query: editor.getValue(), run: editor.getValue() === ran ? "1" : null }), 400);
-const editor = new QueryEditor(document.querySelector("#editor"), { value: asked ?? "", changed: note, run: () => run(), mode: "text/x-sql", label: "SQL query", keywords: KEYWORDS });
-window.kgtableEditor = editor;
-
-async function run() {
-  running?.abort();
-  const mine = (running = new AbortController());
-  const query = (ran = editor.getValue());
-  remember({ query, run: "1" });
-  buttons.stop.hidden = false;
-  status.textContent = "Running…";
-  fill(output, busy("Running the query…"));
-  try {
-    const found = await fetchJson(`/api/sql?${new URLSearchParams({ query })}`, { signal: mine.signal });
-    if (running === mine) fill(output, ...shown(found));
-  } catch (error) {
-    if (running === mine) fill(output, error.name === "AbortError" ? h("p", { class: "note", id: "stopped" }, "Stopped.") : failure(error));
-  }
-  if (running !== mine) return;
-  running = null;
-  buttons.stop.hidden = true;
-  status.textContent = "";
-}
 
 /** The rows as terms of results, a blank cell where there is null. */
-function shown({ columns, rows, complete }) {
+async function execute(query, { signal, time }) {
+  const { columns, rows, complete } = await fetchJson(`/api/sql?${new URLSearchParams({ query })}`, { signal });
   const names = columns.map(({ name }, place) => (columns.findIndex((other) => other.name === name) < place ? `${name} (${place + 1})` : name));
   const terms = rows.map((row) => Object.fromEntries(row.flatMap((value, place) =>
-    value === null ? [] : [[names[place], { type: "literal", value, ...(columns[place].number ? { datatype: "http://www.w3.org/2001/XMLSchema#decimal" } : {}) }]])));
-  const number = h("strong", { id: "count" }, `${complete ? "" : "The first "}${count(rows.length)} ${rows.length === 1 ? "row" : "rows"}`);
-  const bar = h("p", { class: "toolbar results-bar" }, number);
-  return rows.length ? [bar, new ResultTable(names, terms, new Terms({})).element] : [bar, h("p", { class: "empty" }, "The query matches nothing.")];
+    value === null ? [] : [[names[place], { type: "literal", value, ...(columns[place].number ? { datatype: DECIMAL } : {}) }]])));
+  const forms = Object.entries(FORMS).map(([format, name]) => [name, format, `/api/sql?${new URLSearchParams({ query, format })}`]);
+  bench.view = new RowsView({ noun: "row", terms: new Terms({}), forms, chart: `/api/chart?${new URLSearchParams({ query, language: "sql" })}` });
+  bench.view.say(rows, complete ? time() : "The download has up to 100,000.", complete);
+  return bench.view.frame(names, terms);
 }
 
-function load(name) {
-  editor.setValue(`SELECT *\nFROM ${name}\nLIMIT 20`);
-  run();
-}
+const bench = new Workbench({ start: "", execute, language: { mode: "text/x-sql", label: "SQL query", keywords: KEYWORDS } });
+const sample = (name) => `SELECT *\nFROM ${name}\nLIMIT 20`;
 
-buttons.run.addEventListener("click", () => run());
-buttons.stop.addEventListener("click", () => running?.abort());
-addEventListener("popstate", () => {
-  editor.setValue(parameters().get("query") ?? "");
-  if (parameters().has("run")) run();
-});
+/** A table of the list: its name loads its first rows, each column's name is inserted where the cursor is. */
+function entry({ id, name, title }) {
+  const columns = h("ul", { class: "examples", hidden: true });
+  const toggle = h("button", { type: "button", class: "plain", "aria-expanded": "false", "aria-label": `Columns of ${name}`, title: "Columns" }, "▸");
+  toggle.addEventListener("click", async () => {
+    columns.hidden = !columns.hidden;
+    toggle.setAttribute("aria-expanded", String(!columns.hidden));
+    if (columns.hasChildNodes()) return;
+    const found = await fetchJson(`/api/sql/columns?${new URLSearchParams({ table: id })}`).catch((error) => ({ error }));
+    if (found.error) return fill(columns, h("li", {}, failure(found.error)));
+    bench.editor.words = [...new Set([...bench.editor.words, ...found.columns.map((column) => column.name)])];
+    fill(columns, found.columns.map((column) => h("li", {}, h("button", { type: "button", "data-column": column.name, title: [column.header, ...column.examples].join("\n"), onclick: () => bench.editor.insert(column.name) },
+      column.name, h("small", {}, [column.type, column.unit].filter(Boolean).join(" · "))))));
+  });
+  return h("li", {}, h("span", { class: "pair" }, toggle, h("button", { type: "button", "data-table": name, title, onclick: () => bench.load(sample(name)) }, name)), columns);
+}
 
 const { tables, total } = await fetchJson("/api/sql/tables?limit=200").catch((error) => {
   fill(list, h("li", {}, failure(error)));
   return { tables: [], total: 0 };
 });
-editor.words = [...tables.map(({ name }) => name), "kgtable_tables", "kgtable_columns"];
-fill(list, tables.map(({ name, title }) => h("li", {}, h("button", { type: "button", "data-table": name, title, onclick: () => load(name) }, name))),
-  total > tables.length ? h("li", { class: "quiet" }, `and ${count(total - tables.length)} more in kgtable_tables`) : null);
-if (asked === null && tables.length) editor.setValue(`SELECT *\nFROM ${tables[0].name}\nLIMIT 20`);
-if (asked && parameters().has("run")) run();
+bench.editor.words = [...tables.map(({ name }) => name), "kgtable_tables", "kgtable_columns"];
+fill(list, tables.map(entry), total > tables.length ? h("li", { class: "quiet" }, `and ${count(total - tables.length)} more in kgtable_tables`) : null);
+if (tables.length) bench.start = sample(tables[0].name);
+if (tables.length && bench.asked === null && !bench.editor.getValue()) bench.editor.setValue(bench.start);
+if (bench.toRun) bench.run({ push: false });

@@ -85,7 +85,9 @@ def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The chart of a SELECT query's first rows, as the page shows it: null where there is none."""
+    """The chart of the first rows of a SELECT in SPARQL or SQL, as the page shows it: null where there is none."""
+    if job["language"] == "sql":
+        return {"chart": drawn(sql_pages.sql_chart(graph, job, tell))}
     tell(LIMIT, job["query_seconds"])
     return {"chart": drawn(graph.chart(job["query"]))}
 
@@ -124,6 +126,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "documents": document_windows.documents,
     "sql": sql_pages.sql,
     "sql-tables": sql_pages.sql_tables,
+    "sql-columns": sql_pages.sql_columns,
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,

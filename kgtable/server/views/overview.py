@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgtable.building.catalogue import TableRecord
 from kgtable.building.description import examples
 from kgtable.config import load_settings
 from kgtable.errors import VocabularyIndexError
@@ -57,10 +56,7 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Prefixes, example queries and IRIs to complete, for the query editor."""
-    predicates = sorted({graph.names.predicate_iri(fact.predicate) for fact in graph.catalogue.facts()})
-    fixed = sorted({iri for record in graph.catalogue.tables.values() for iri in _counted(record, "predicates")})
-    classes = sorted({iri for record in graph.catalogue.tables.values() for iri in _counted(record, "classes")})
+    """Prefixes, example queries and IRIs to complete, the most used first, for the query editor."""
     units = sorted({f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units})
     return {
         "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
@@ -68,8 +64,8 @@ def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             {"name": example.name, "title": example.title, "comment": example.comment, "query": example.query}
             for example in (*examples(), *(examples("similarity") if _has_vectors(graph) else ()))
         ],
-        "properties": sorted({*predicates, *fixed}),
-        "classes": classes,
+        "properties": _by_use(graph, "predicates"),
+        "classes": _by_use(graph, "classes"),
         "units": units,
     }
 
@@ -81,9 +77,14 @@ def _has_vectors(graph: KnowledgeGraph) -> bool:
         return False
 
 
-def _counted(record: TableRecord, name: str) -> Iterable[str]:
-    counts = record.tally.get(name, {})
-    return counts if isinstance(counts, dict) else ()
+@lru_cache(maxsize=4)
+def _by_use(graph: KnowledgeGraph, name: str) -> tuple[str, ...]:
+    """The IRIs of the predicates or classes of all tables, the most used first."""
+    used: Counter[str] = Counter()
+    for record in graph.catalogue.tables.values():
+        counts = record.tally.get(name)
+        used.update(counts if isinstance(counts, dict) else {})
+    return tuple(sorted(used, key=lambda iri: (-used[iri], iri)))
 
 
 def ontology(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -355,5 +356,5 @@ def _uses(graph: KnowledgeGraph) -> dict[str, list[tuple[str, str, int]]]:
 
 def forget() -> None:
     """Drop the caches of a graph that is closed."""
-    for cached in (_predicates, _shared_subjects, column_names, _uses):
+    for cached in (_predicates, _shared_subjects, column_names, _uses, _by_use):
         cached.cache_clear()

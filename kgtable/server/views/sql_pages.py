@@ -9,30 +9,45 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from kgtable.answering.charts import MOST_POINTS, Chart, chart_of_columns
+from kgtable.errors import UsageError
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.programs.compiled.sql_tables import MOST_ROWS as MOST_IN_FILE
+from kgtable.programs.compiled.sql_tables import PLACES, SqlRowsFound
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import LIMIT, Head, Tell
 
 MOST_ROWS = 10_000
 MOST_CHARACTERS = 16 << 20
+MOST_BYTES_IN_FILE = 64 << 20
 SECONDS = 20.0
 MOST_BYTES = 2 << 30
 """What a query may add to the memory of its process."""
 
 
-def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The rows of one SELECT as texts, null where there is none, and whether they are all.
-
-    Raises `QueryError`, `EvaluationError` and `MissingExtraError` as `SqlDatabase.query` does.
-    """
+def _found(graph: KnowledgeGraph, job: Head, tell: Tell, most: int) -> SqlRowsFound:
+    """The first rows of the job's query. Raises as `SqlDatabase.query` does."""
     seconds = min(SECONDS, job["query_seconds"])
 
     def on_step(step: str) -> None:
         tell(LIMIT, job["seconds"] if step == "load" else job["query_seconds"])
 
     with _bounded_memory():
-        found = graph.sql_database.query(job["query"], seconds=seconds, most=MOST_ROWS, on_step=on_step)
+        return graph.sql_database.query(job["query"], seconds=seconds, most=most, on_step=on_step)
+
+
+def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any] | bytes:
+    """The rows of one SELECT as texts, null where there is none, and whether they are all; or as a file of a format.
+
+    Raises `UsageError` for a file that is too large, and as `SqlDatabase.query` does.
+    """
+    if job["format"] != "rows":
+        text = _found(graph, job, tell, MOST_IN_FILE).to_text(job["format"]).encode("utf-8")
+        if len(text) > MOST_BYTES_IN_FILE:
+            raise UsageError("The result is too large to download.", hint="Select fewer rows or columns.")
+        return text
+    found = _found(graph, job, tell, MOST_ROWS)
     rows = list(_first([None if value is None else str(value) for value in row] for row in found.rows))
     columns = list(zip(*found.rows, strict=True)) or [()] * len(found.names)
     return {
@@ -81,6 +96,22 @@ def _bounded_memory() -> Iterator[None]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+
+
+def sql_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> Chart | None:
+    """The chart of the first rows of a SELECT; the columns that say where a row is are not drawn."""
+    columns = _found(graph, job, tell, MOST_POINTS).columns()
+    return chart_of_columns({name: values for name, values in columns.items() if name not in PLACES})
+
+
+def sql_columns(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The columns of a table in SQL. Raises `GraphNotFoundError` where there is no such table."""
+    card = graph.sql_schema(job["id"])
+    columns = [
+        {name: getattr(column, name) for name in ("name", "type", "header", "unit", "examples")}
+        for column in card.columns
+    ]
+    return {"table": card.name, "title": card.title, "rows": card.rows, "columns": columns}
 
 
 def sql_tables(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
