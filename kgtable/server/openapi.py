@@ -61,7 +61,8 @@ SCHEMAS: dict[str, Any] = {
     "Info": _object("tables# rows# cells# documents# model? summary start? base"),
     "Dataset": _object(
         "properties* classes* units*",
-        prefixes={"type": "object", "additionalProperties": _TEXT},
+        prefixes=_NAMES,
+        uses={"type": "object", "additionalProperties": {"type": "integer"}},
         examples=_array(_object("name title comment query")),
     ),
     "Classes": _object(classes=_array(_object("iri name comment entities#"))),
@@ -143,7 +144,9 @@ SCHEMAS: dict[str, Any] = {
         unions=_array(_object("tables* score%")),
         titles=_NAMES,
         map=_object(
-            "tables#", nodes=_array(_object("id label kind table")), edges=_array(_object("source target label"))
+            "tables#",
+            nodes=_array(_object("id label kind table")),
+            edges=_array(_object("source target label kind")),
         ),
     ),
     "Units": _object(units=_array(_object("iri name label symbol cells# tables#"))),

@@ -111,10 +111,10 @@ const { editor } = bench;
 const list = document.querySelector("#examples");
 const dataset = await fetchJson("/api/dataset").catch((error) => {
   fill(list, h("li", {}, failure(error)));
-  return { prefixes: {}, examples: [], properties: [], classes: [], units: [] };
+  return { prefixes: {}, examples: [], properties: [], classes: [], units: [], uses: {} };
 });
 terms = new Terms(dataset.prefixes);
-editor.know(dataset.prefixes, [...dataset.properties, ...dataset.classes, ...dataset.units]);
+editor.know(dataset.prefixes, [...dataset.properties, ...dataset.classes, ...dataset.units].sort((a, b) => (dataset.uses[b] ?? 0) - (dataset.uses[a] ?? 0)));
 if (editor.getValue() === (bench.asked ?? START) && !/\bprefix\b/i.test(editor.getValue())) editor.setValue(editor.withPrefixes(editor.getValue()));
 bench.start = editor.withPrefixes(START);
 fill(list, dataset.examples.map((example) =>

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import document_ids
 from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.inferred_names import is_missing_header
@@ -56,7 +56,7 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Prefixes, example queries and IRIs to complete, the most used first, for the query editor."""
+    """Prefixes, example queries and IRIs to complete with their uses, for the query editor."""
     units = sorted({f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units})
     return {
         "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
@@ -64,8 +64,9 @@ def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             {"name": example.name, "title": example.title, "comment": example.comment, "query": example.query}
             for example in (*examples(), *(examples("similarity") if _has_vectors(graph) else ()))
         ],
-        "properties": _by_use(graph, "predicates"),
-        "classes": _by_use(graph, "classes"),
+        "properties": sorted(_uses_of(graph, "predicates")),
+        "classes": sorted(_uses_of(graph, "classes")),
+        "uses": {**_uses_of(graph, "predicates"), **_uses_of(graph, "classes")},
         "units": units,
     }
 
@@ -78,13 +79,13 @@ def _has_vectors(graph: KnowledgeGraph) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _by_use(graph: KnowledgeGraph, name: str) -> tuple[str, ...]:
-    """The IRIs of the predicates or classes of all tables, the most used first."""
+def _uses_of(graph: KnowledgeGraph, name: str) -> Counter[str]:
+    """How often the predicates or classes of all tables are used, by IRI."""
     used: Counter[str] = Counter()
     for record in graph.catalogue.tables.values():
         counts = record.tally.get(name)
         used.update(counts if isinstance(counts, dict) else {})
-    return tuple(sorted(used, key=lambda iri: (-used[iri], iri)))
+    return used
 
 
 def ontology(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -172,46 +173,99 @@ _PREFIXES = f"PREFIX kgt: <{KGT}> PREFIX rdfs: <{RDFS}>\n"
 
 def landmarks(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Subjects that several tables share, the most shared first; joins and unions of tables, the best first; and the
-    map of some tables with their predicates and joins."""
-    relations = _relations(graph)
-    return {"subjects": _shared_subjects(graph), **relations, "map": _map(graph, relations)}
+    map of the tables."""
+    try:
+        relations = graph.relations
+    except VocabularyIndexError:
+        relations = TableRelations()
+    return {"subjects": _shared_subjects(graph), **_shown(graph, relations), "map": _map(graph, relations)}
 
 
-def _map(graph: KnowledgeGraph, relations: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables, related ones first, with the predicates that several of them have, or in a small graph with all."""
-    known = graph.catalogue.tables
-    ids = [id for id in dict.fromkeys((*relations["titles"], *known)) if id in known][:MAP_TABLES]
-    facts = [(id, one) for id in ids for one in known[id].facts[:MAP_PREDICATES] if not is_missing_header(one.name)]
-    uses = Counter(fact.predicate for _, fact in {(id, fact.predicate): (id, fact) for id, fact in facts}.values())
-    least = 1 if len(ids) <= SMALL_MAP else 2
-    names, iris = column_names(graph), {id: graph.names.table_iri(id) for id in ids}
-    edges: dict[tuple[str, str, str], None] = {}
-    nodes = [{"id": iris[id], "label": _title(graph, id), "kind": "table", "table": id} for id in ids]
-    predicates: dict[str, str] = {}
-    for id, fact in facts:
-        if uses[fact.predicate] >= least:
-            iri = graph.names.predicate_iri(fact.predicate)
-            predicates[iri] = names.get(iri) or fact.predicate
-            edges[iris[id], iri, ""] = None
-    nodes += [{"id": iri, "label": label, "kind": "predicate", "table": ""} for iri, label in predicates.items()]
-    for join in relations["joins"]:
-        left, right = join["left"], join["right"]
-        if {left["table"], right["table"]} <= iris.keys():
-            same = left["name"] if left["name"] == right["name"] else f"{left['name']} = {right['name']}"
-            edges[iris[left["table"]], iris[right["table"]], same] = None
-    return {
-        "nodes": nodes,
-        "edges": [{"source": source, "target": target, "label": label} for source, target, label in edges],
-        "tables": len(known),
-    }
-
-
-MAP_TABLES = 40
-"""Tables on the map of a graph."""
-MAP_PREDICATES = 12
-"""Columns of a table that are on it."""
+MAP_TABLES = 200
+"""Tables on the map of a graph; of more, their documents, folders or topics are."""
 SMALL_MAP = 8
-"""Tables up to which predicates of one table are on it, too."""
+"""Tables up to which their columns are on the map, too."""
+MAP_COLUMNS = 12
+"""Columns of a table that are on it."""
+MAP_MEMBERS = 50
+"""Tables that are listed of a group."""
+
+
+def _map(graph: KnowledgeGraph, relations: TableRelations) -> dict[str, Any]:
+    """Nodes of tables, or of groups of many tables, and how their values relate them."""
+    tables = graph.catalogue.tables
+    if len(tables) <= MAP_TABLES:
+        place = {id: graph.names.table_iri(id) for id in tables}
+        nodes = [{"id": place[id], "label": _title(graph, id), "kind": "table", "table": id} for id in tables]
+    else:
+        named = _groups(graph)
+        place = {id: f"group:{name}" for id, name in named.items()}
+        nodes = [
+            _group(graph, name, [id for id, other in named.items() if other == name])
+            for name in dict.fromkeys(named.values())
+        ]
+    said: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    for join in relations.joins:
+        ends = place.get(join.left.table), place.get(join.right.table)
+        if ends[0] and ends[1] and ends[0] != ends[1]:
+            names = (_column(end.table, end.column, end.name)["name"] for end in (join.left, join.right))
+            said[ends[0], ends[1], "join"][" = ".join(dict.fromkeys(names))] = None
+    for union in relations.unions:
+        first, *others = (place[id] for id in union.tables if id in place)
+        said.update({(first, other, "union"): {"parts of one": None} for other in others if other != first})
+    edges = [
+        {"source": source, "target": target, "label": "; ".join(labels), "kind": kind}
+        for (source, target, kind), labels in said.items()
+    ]
+    if len(tables) <= SMALL_MAP:
+        columns, held = _map_columns(graph, relations)
+        nodes, edges = nodes + columns, edges + held
+    return {"nodes": nodes, "edges": edges, "tables": len(tables)}
+
+
+def _group(graph: KnowledgeGraph, name: str, ids: list[str]) -> dict[str, Any]:
+    shown = [{"id": id, "title": _title(graph, id)} for id in ids[:MAP_MEMBERS]]
+    label = f"{name} ({len(ids):,}\N{NO-BREAK SPACE}table{'' if len(ids) == 1 else 's'})"
+    return {"id": f"group:{name}", "label": label, "kind": "group", "table": "", "members": shown}
+
+
+def _groups(graph: KnowledgeGraph) -> dict[str, str]:
+    """The group of each table: its document, its folder, or else the most common column that it has."""
+    tables = graph.catalogue.tables
+    for parts in (None, -1):
+        found = {id: "/".join(record.path.split("/")[:parts]) for id, record in tables.items()}
+        if 1 < len(set(found.values())) <= MAP_TABLES:
+            return found
+    uses = Counter(name for record in tables.values() for name in {fact.predicate for fact in record.facts})
+    labels = column_names(graph)
+    found = {}
+    for id, record in tables.items():
+        named = (fact.predicate for fact in record.facts if not is_missing_header(fact.name))
+        name = max(named, key=lambda name: (uses[name], name), default="")
+        found[id] = labels.get(graph.names.predicate_iri(name), name) or "Other"
+    most = {name for name, size in Counter(found.values()).most_common(MAP_TABLES - 1) if size > 1}
+    return {id: name if name in most else "Other" for id, name in found.items()}
+
+
+def _map_columns(graph: KnowledgeGraph, relations: TableRelations) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """The columns of the tables as nodes; those of one predicate are one where their values join the tables."""
+    joined = {
+        (end.table, end.column)
+        for join in relations.joins
+        if join.left.name == join.right.name
+        for end in (join.left, join.right)
+    }
+    nodes: dict[str, dict[str, Any]] = {}
+    edges: list[dict[str, str]] = []
+    for id, record in graph.catalogue.tables.items():
+        for fact in record.facts[:MAP_COLUMNS]:
+            if is_missing_header(fact.name):
+                continue
+            own, shared = graph.names.column_iri(id, fact.index), graph.names.predicate_iri(fact.predicate)
+            iri = shared if (id, fact.index) in joined else own
+            nodes[iri] = {"id": iri, "label": fact.name, "kind": "predicate", "table": ""}
+            edges.append({"source": graph.names.table_iri(id), "target": iri, "label": "", "kind": "column"})
+    return list(nodes.values()), edges
 
 
 @lru_cache(maxsize=2)
@@ -228,11 +282,8 @@ def _shared_subjects(graph: KnowledgeGraph) -> list[dict[str, Any]]:
     ]
 
 
-def _relations(graph: KnowledgeGraph) -> dict[str, Any]:
-    try:
-        relations = graph.relations
-    except VocabularyIndexError:
-        return {"joins": [], "unions": [], "titles": {}}
+def _shown(graph: KnowledgeGraph, relations: TableRelations) -> dict[str, Any]:
+    """The best joins and unions."""
     joins = sorted(relations.joins, key=lambda join: (-join.score, str(join.left), str(join.right)))
     unions = sorted(relations.unions, key=lambda union: (-len(union.tables), union.tables))
     shown = joins[:MOST_RELATIONS], unions[:MOST_RELATIONS]
@@ -356,5 +407,5 @@ def _uses(graph: KnowledgeGraph) -> dict[str, list[tuple[str, str, int]]]:
 
 def forget() -> None:
     """Drop the caches of a graph that is closed."""
-    for cached in (_predicates, _shared_subjects, column_names, _uses, _by_use):
+    for cached in (_predicates, _shared_subjects, column_names, _uses, _uses_of):
         cached.cache_clear()
