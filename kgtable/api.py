@@ -85,24 +85,37 @@ def build(
     dry_run: bool = False,
     progress: Progress = silent,
 ) -> KnowledgeGraph:
-    """Bring the graph in `directory` up to date with the tables under `paths` and open it.
+    """Bring the graph in `directory` up to date with the tables under `paths`, and open it.
 
-    `mapping` is a CSV or XLSX file of decisions about columns, or such decisions, `base` what generated IRIs begin with
-    (None keeps that of the last build), `embedding` the name of the model of the search index (``"none"``
-    for a lexical one). `workers` is the number of processes: one by default, since every further one
-    imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
-    command line, which is safe, uses all processors. With `scheduler`, the address of a Dask scheduler, its
-    workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
-    are there already are not made again. `file_seconds`
-    is the processor time for reading one file (None: 30 seconds, more for a large one), beside a second for each
-    MiB and half a one for each page of a PDF. `encoding` is that of the text files, such as ``windows-1251`` (None: it
-    is detected); one in the mapping wins. With `model`, the name of a model or a model, it is asked what is
-    undecided about the tables, see `annotate`; with `dry_run` nothing is asked, and the report tells what asking
-    would take. A model that fails leaves the graph as it is without one. The report is in `built`.
+    Args:
+        paths: files and folders.
+        directory: where the graph is, or will be.
+        mapping: decisions about columns, or a CSV or XLSX file of them.
+        base: what generated IRIs begin with; None keeps that of the last build.
+        embedding: the model of the search index; ``"none"`` makes a lexical one.
+        workers: number of processes. Each beyond the first imports the calling script anew, which must then be guarded
+            by ``if __name__ == "__main__"``; the command line, which is safe, uses all processors.
+        scheduler: address of a Dask scheduler whose workers convert the tables; needs `parts`.
+        parts: a folder or fsspec URL (``s3://…``) for their part files; those that are there already are kept.
+        file_seconds: processor time for reading one file (None: 30 seconds, more for a large one), beside a second for
+            each MiB and half a one for each page of a PDF.
+        encoding: that of the text files, such as ``windows-1251``; None detects it, and one in the mapping wins.
+        model: a model, or its name, that is asked what is undecided about the tables, see `annotate`. One that fails
+            leaves the graph as it is without it.
+        dry_run: ask nothing; the report tells what asking would take.
+        progress: is told how far it is.
+
+    Returns:
+        The graph; the report is in `built`.
 
     Raises `UsageError` where there is no table, `ConfigError` for a model without an endpoint, `MappingError`,
     `GraphLockedError` where another process builds the graph, `GraphVersionError` for a foreign directory,
     `StorageError`, `MissingExtraError`.
+
+    >>> import kgtable
+    >>> kg = kgtable.build("samples", "graph", embedding="none")
+    >>> kg.built.changes.added[:2]
+    ('halden-segments', 'harbour-cargo')
     """
     runner = _runner(scheduler, parts)
     from kgtable.index.inferred.model_proposals import propose_about_tables
@@ -253,13 +266,21 @@ def convert(
 ) -> ConversionReport:
     """Write the tables under `paths` as RDF to a file or an open stream.
 
-    One of the paths may be an open binary stream with one file's content: `format_in` says what it is
-    (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
-    suffix or media type; None goes by the suffix of `out`. The file appears when it is complete; where
-    no table could be read, `out` is left as it was.
-    For `workers`, `scheduler`, `parts`, `file_seconds`, `encoding` and `mapping` see `build`.
+    The file appears when it is complete; where no table could be read, `out` is left as it was.
+
+    Args:
+        paths: files and folders; one of them may be an open binary stream with one file's content.
+        out: a file, or an open binary stream.
+        format: the RDF format by name, suffix or media type; None goes by the suffix of `out`.
+        format_in: what the stream holds (``csv``, ``xlsx``, ``text/html``, …); None looks at the content.
+        mapping: as for `build`, like `base`, `workers`, `scheduler`, `parts`, `file_seconds`, `encoding`, `progress`.
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
+
+    >>> import kgtable
+    >>> report = kgtable.convert("samples/planets.csv", "planets.ttl")
+    >>> [table.id for table in report.tables], report.errors
+    (['planets'], ())
     """
     runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables

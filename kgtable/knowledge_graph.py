@@ -103,10 +103,20 @@ class _once(cached_property[_Made]):
 class KnowledgeGraph:
     """A graph opened for reading: one complete state of it, also while another build runs.
 
-    `built` is the report of the build that it was opened after, if it was. Use it in a ``with`` block, or
-    `close` it, to release its files, indexes and connections.
+    Use it in a ``with`` block, or `close` it, to release its files, indexes and connections.
+
+    Args:
+        directory: where `kgtable.build` or `kgtable.connect` made the graph.
+        built: the report of the build that it is opened after, if it is.
 
     Raises `GraphNotFoundError` where there is no graph, `GraphVersionError` for a foreign directory.
+
+    The examples of all methods use this graph of the sample tables:
+
+    >>> import kgtable
+    >>> kg = kgtable.build("samples", "graph", embedding="none")
+    >>> kg
+    KnowledgeGraph('graph', 6 tables)
     """
 
     def __init__(self, directory: PathLike, built: BuildReport | None = None) -> None:
@@ -193,7 +203,11 @@ class KnowledgeGraph:
 
     @property
     def tables(self) -> Tables:
-        """The tables by id."""
+        """The tables by id; each is read when it is looked up.
+
+        >>> kg.tables["planets"]
+        TableView('planets', 8 rows, 7 columns)
+        """
         return Tables(self.catalogue.tables, self.reader.read, self.reader.values)
 
     @_once
@@ -213,8 +227,12 @@ class KnowledgeGraph:
     def owl(self, *, accept_equivalents: bool = False) -> owlready2.World:
         """The generated ontology as a world of owlready2, to walk classes, properties and their annotations.
 
-        Predicates that are proposed as equivalents are named by the annotation ``proposedEquivalent``; with
-        `accept_equivalents` they are ``equivalent_to`` each other as well, where both are properties of one kind.
+        Args:
+            accept_equivalents: make predicates that are proposed as equivalents ``equivalent_to`` each other, where
+                both are properties of one kind. They are named by the annotation ``proposedEquivalent`` either way.
+
+        >>> kg.owl().search_one(label="Diameter (km)").name
+        'hasDiameter'
         """
         self._check_open()
         from kgtable.ontology.owl import owl_world
@@ -223,13 +241,22 @@ class KnowledgeGraph:
         return owl_world(described, self.names.ex, accept_equivalents=accept_equivalents)
 
     def preview(self, table: str, decisions: MappingOf[str, str] | None = None, *, column: str = "") -> dict[str, Any]:
-        """What is read of a table, or of the tables of a sheet, by its id: as it is, or under other `decisions`.
+        """Show how a table, or the tables of a sheet, are read: as they are, or under other decisions.
 
-        For `decisions` and `column` see `kgtable.decide`, which makes them. The result has ``tables``, each with
-        ``header_rows``, ``label_column``, ``columns``, and its first and last rows with their kinds (``head``,
-        ``tail``). A column has name, predicate, scales, a sample, its meaning with the evidence for it, its units with
-        their sources, and what is decided about it.
+        Args:
+            table: the id of the table.
+            decisions: what would be decided, as `kgtable.decide` takes it; None shows what holds.
+            column: the column that the decisions are about; empty for the table.
+
+        Returns:
+            ``tables``, each with ``header_rows``, ``label_column``, ``columns``, and its first and last rows with
+            their kinds (``head``, ``tail``). A column has name, predicate, scales, a sample, its meaning with the
+            evidence for it, its units with their sources, and what is decided about it.
+
         Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
+
+        >>> kg.preview("planets")["tables"][0]["header_rows"]
+        '1'
         """
         self._check_open()
         from kgtable.building.decisions import file_of, preview_file
@@ -245,8 +272,11 @@ class KnowledgeGraph:
     def decisions(self, table: str = "") -> list[dict[str, Any]]:
         """What people decided about tables and columns, or what holds for one `table`.
 
-        Each has ``table`` (ids or patterns, empty for all), ``column``, and ``decided``: names → texts as
+        Each decision has ``table`` (ids or patterns, empty for all), ``column``, and ``decided``: names → texts as
         `kgtable.decide` takes them. Raises `MappingError`.
+
+        >>> kg.decisions()
+        []
         """
         self._check_open()
         from kgtable.ontology.mapping_files import load_edits
@@ -256,10 +286,16 @@ class KnowledgeGraph:
     def sparql(
         self, query: str, *, bindings: MappingOf[str, Bindable] | None = None
     ) -> pd.DataFrame | bool | rdflib.Graph:
-        """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
+        """Run a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
 
-        kgtable's prefixes need no declaration; `bindings` gives values to the variables it selects, by
-        name. Raises `QueryError` for a query that cannot be parsed or evaluated.
+        Args:
+            query: any query; kgtable's prefixes need no declaration.
+            bindings: values of variables that the query selects, by name.
+
+        Raises `QueryError` for a query that cannot be parsed or evaluated.
+
+        >>> kg.sparql("SELECT ?table WHERE { ?table a kgt:Table }").shape
+        (6, 1)
         """
         check_text("query", query)
         from kgtable.graph.results import to_python
@@ -267,11 +303,18 @@ class KnowledgeGraph:
         return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
 
     def sparql_text(self, query: str, format: str | None = None, *, defuse: bool = False) -> str:
-        """The results of a query as text: table, json, csv, tsv, xml or turtle.
+        """Run a SPARQL query and give its results as text.
 
-        None takes a table, or Turtle for triples. With `defuse`, what a spreadsheet would run as a formula
-        stands behind an apostrophe in CSV. Raises `QueryError`, `UsageError` for a format that does
-        not fit the query.
+        Args:
+            query: any query.
+            format: table, json, csv, tsv, xml or turtle; None takes a table, or Turtle for triples.
+            defuse: put an apostrophe before what a spreadsheet would run as a formula (CSV only).
+
+        Raises `QueryError`, `UsageError` for a format that does not fit the query.
+
+        >>> print(kg.sparql_text("SELECT (COUNT(*) AS ?tables) WHERE { ?table a kgt:Table }", "csv"))
+        tables
+        6
         """
         check_text("query", query)
         from kgtable.graph.results import ResultFormat, to_text
@@ -280,9 +323,12 @@ class KnowledgeGraph:
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
     def chart(self, query: str, title: str = "") -> Chart | None:
-        """The chart of a SELECT query's first rows: their first numbers over the texts or periods beside them.
+        """Draw the first rows of a SELECT query: their first numbers over the texts or periods beside them.
 
-        None where the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
+        Returns None where the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
+
+        >>> kg.chart("ASK {}") is None
+        True
         """
         check_text("query", query)
         from kgtable.answering.charts import MOST_POINTS, chart_of_columns
@@ -293,10 +339,13 @@ class KnowledgeGraph:
 
     @in_own_context
     def sql(self, query: str) -> pd.DataFrame:
-        """Run one SELECT over the tables in DuckDB's SQL; gives rows of exact decimals, dates and texts.
+        """Run one SELECT over the tables in DuckDB's SQL, into rows of exact decimals, dates and texts.
 
         `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL.
         Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
+
+        >>> kg.sql("SELECT planet FROM planets ORDER BY diameter_km DESC LIMIT 1").iloc[0, 0]
+        'Jupiter'
         """
         self._check_open()
         import pandas as pd
@@ -329,15 +378,26 @@ class KnowledgeGraph:
         rerank: bool = True,
         tables: Sequence[str] | None = None,
     ) -> Retrieval:
-        """At most `k` triples for a question, the best first, and the tables they lie in.
+        """Find the triples that may answer a question, and rank the tables that they lie in.
 
-        `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
-        ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
-        from it and, with `rerank`, lets it order the best tables; for the format ``written-schema`` it
-        describes each table once. `tables` are the ids of the tables that are looked at, None for all. What
-        a method needs is made at its first question. Raises `RetrievalError` for an unknown method, option
-        or format, `GraphNotFoundError` for an unknown table, `VocabularyIndexError` where the index is
-        missing, a leaf of `LLMError`.
+        Args:
+            question: in plain words.
+            k: maximum number of triples.
+            method: the name of a retrieval method, see ``kgtable retrieve --help``.
+            format: the text form of whole tables for ``bm25`` and ``dense``; None is the method's default.
+            embedding: the embedding model of ``dense``; None is the method's default.
+            llm: a model that gives ``hybrid`` the question's labels, and describes each table once for the format
+                ``written-schema``.
+            rerank: let the model order the best tables. Ignored without `llm`.
+            tables: search only the tables with these ids; None searches all.
+
+        The first question by a method prepares it and is slower.
+
+        Raises `RetrievalError` for an unknown method, option or format, `GraphNotFoundError` for an unknown table,
+        `VocabularyIndexError` where the index is missing, a leaf of `LLMError`.
+
+        >>> kg.retrieve("Which planet has the largest diameter?", k=5).tables[0].table
+        'planets'
         """
         check_text("question", question)
         if k < 0:
@@ -355,7 +415,11 @@ class KnowledgeGraph:
         return found
 
     def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
-        """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
+        """Describe retrieved triples as RDF text: their rows, cells and numbers, in any RDF format.
+
+        >>> "ex:hasDiameter" in kg.rdf_of(kg.retrieve("diameter of Jupiter", k=3).triples)
+        True
+        """
         from kgtable.retrieval.triples import described_rdf
 
         return described_rdf(self.store, self.names, triples, Format.of(format))
@@ -392,17 +456,24 @@ class KnowledgeGraph:
         on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
-        """The answer to a question, with the cells it is computed from and the verdict of the check.
+        """Answer a question, with the cells that the answer is computed from and the verdict of the check.
 
-        `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
-        not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
-        the options name it. Where no model is configured, or it is ``"none"``, the answer is computed by
-        rules. `tables` are the ids of the tables that are looked at, None for all. `on_found` receives what
-        was retrieved, before it is answered from; `on_text` the reply as it arrives.
+        Args:
+            question: in plain words; without a model in English.
+            llm: a model to ask; without one the options name it. Where no model is configured, or it is ``"none"``,
+                the answer is computed by rules.
+            tables: look only at the tables with these ids; None looks at all.
+            on_text: receives the reply of a model as it arrives.
+            on_found: receives what was retrieved, before it is answered from.
+            options: those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others. What is not given
+                comes from ``kgtable.toml``, then the environment.
 
         Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
         for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
         table, `RetrievalError`, a leaf of `LLMError`.
+
+        >>> kg.ask("Which planet has the largest diameter?", model="none")
+        Answer('Jupiter', sure, 9 citations, model='rules, no language model')
         """
         with self.index_faults():
             asker = self._asker("ask", question, llm, tables, options)
@@ -417,9 +488,13 @@ class KnowledgeGraph:
     def chat(
         self, *, llm: LLM | None = None, tables: Sequence[str] | None = None, **options: Unpack[AskOptions]
     ) -> Chat:
-        """A conversation: `Chat.ask` answers like `ask`, and understands questions that build on those before.
+        """Start a conversation: `Chat.ask` answers like `ask`, and understands questions that build on those before.
 
         The arguments are those of `ask`; ``max_cost`` bounds the whole conversation.
+
+        >>> chat = kg.chat(model="none")
+        >>> print(chat.ask("What is the diameter of Mars?"))
+        6,792 km
         """
         from kgtable.answering.chat import Chat
 
@@ -450,15 +525,22 @@ class KnowledgeGraph:
         engine: str = "memory",
         most: int | None = None,
     ) -> ProgramRun:
-        """The result of a program over tables of the graph, with the cells that were read.
+        """Run a program over tables of the graph; see ``docs/programs.md``.
 
-        `program` is a `kgtable.programs.Program`, its JSON as text, or what that was decoded to; tables
-        are named by their ids, see ``docs/programs.md``. `engine` computes the values: ``memory``
-        or ``sparql`` (the compiled query on the graph's store, also a connected one). `most` is how many rows are kept,
-        None for 1,000.
+        Args:
+            program: a `kgtable.Program`, its JSON as text, or what that was decoded to; tables are named by their ids.
+            engine: what computes the values: ``memory`` or ``sparql`` (the compiled query on the graph's store, also
+                a connected one).
+            most: how many rows are kept; None for 1,000.
+
+        Returns:
+            The result with the cells that were read.
 
         Raises leaves of `ProgramError`, with the place in the program, `UsageError` for an unknown engine,
         `QueryError`, `RemoteStoreError`.
+
+        >>> print(kg.run({"op": "count", "rows": "planets"}).text)
+        8
         """
         self._check_open()
         from kgtable.answering.program_runs import MOST_ROWS, read_given
@@ -466,10 +548,16 @@ class KnowledgeGraph:
         return self._programs.run(read_given(program), _engine(engine), most=MOST_ROWS if most is None else most)
 
     def explore(self, fields: Fields | str | MappingOf[str, Any], *, most: int | None = None) -> ProgramRun:
-        """The result of fields: what is measured, how, by what, of which rows.
+        """Compute fields: what is measured, how, by what, of which rows.
 
-        `fields` are `kgtable.programs.fields.Fields`, their JSON as text, or what that was decoded to; `most` is how
-        many rows are kept, None for 1,000. Raises as `run` does.
+        Args:
+            fields: `kgtable.programs.fields.Fields`, their JSON as text, or what that was decoded to.
+            most: how many rows are kept; None for 1,000.
+
+        Raises as `run` does.
+
+        >>> print(kg.explore({"table": "planets", "how": "count"}).text)
+        8
         """
         from kgtable.programs.fields import Fields, parse_fields
 
@@ -477,9 +565,12 @@ class KnowledgeGraph:
         return self.run(asked.program(), most=most)
 
     def compile(self, program: Program | str | MappingOf[str, Any]) -> str:
-        """A program as a SPARQL query for the graph's store, which `sparql` runs as it is.
+        """Translate a program to a SPARQL query, which `sparql` runs as it is.
 
         Raises leaves of `ProgramError`: `ProgramCompilationError` for what does not map to SPARQL.
+
+        >>> kg.sparql(kg.compile({"op": "count", "rows": "planets"})).columns.tolist()
+        ['count']
         """
         self._check_open()
         from kgtable.answering.program_runs import read_given
@@ -487,9 +578,14 @@ class KnowledgeGraph:
         return self._programs.compiled(read_given(program))
 
     def compile_sql(self, fields: Fields | str | MappingOf[str, Any]) -> str:
-        """Fields as one SELECT that `sql` runs as it is.
+        """Translate fields to one SELECT, which `sql` runs as it is.
 
         Raises `ProgramCompilationError` for what the typed tables of SQL cannot say, `MissingExtraError`.
+
+        >>> print(kg.compile_sql({"table": "planets", "how": "count"}))
+        SELECT count(*) AS "count"
+        FROM planets
+        WHERE planets.row_kind = 'member'
         """
         from kgtable.answering.program_answers import relations_of
         from kgtable.programs.compiled.to_sql import sql_of
@@ -578,7 +674,11 @@ class KnowledgeGraph:
         return TableReader(self.store, self.names, _columns_beside(self.store, lambda: self.index))
 
     def to_rdflib(self) -> rdflib.Dataset:
-        """The whole graph in memory, each table in its named graph."""
+        """Load the whole graph into memory, each table in its named graph.
+
+        >>> len(list(kg.to_rdflib().graphs())) > 6
+        True
+        """
         return to_dataset(self.store, self._graphs(), self.names)
 
     def _graphs(self) -> list[str]:
@@ -587,14 +687,20 @@ class KnowledgeGraph:
     def export(
         self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
     ) -> list[Path]:
-        """Write the graph, or one table of it, to `out`; gives the files written.
+        """Write the graph, or one table of it, to a file or folder, and return the paths of the files.
 
-        `format` is csv, xlsx or an RDF format; None goes by the suffix of `out`. As CSV each table is a
-        file of its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one
-        table there is; with `defuse`, what a spreadsheet would run as a formula stands behind an
-        apostrophe. As XLSX each table is a sheet, with the number formats it was read with. Raises
-        `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
+        Args:
+            out: as CSV each table is a file of its own, so `out` is a folder, or with the suffix ``.csv`` the file of
+                the one table there is. As XLSX each table is a sheet, with the number formats it was read with.
+            table: the id of one table; None writes all.
+            format: csv, xlsx or an RDF format; None goes by the suffix of `out`.
+            defuse: put an apostrophe before what a spreadsheet would run as a formula (CSV only).
+
+        Raises `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
         share a CSV file or a table does not fit a sheet, `StorageError`.
+
+        >>> kg.export("planets.csv", table="planets")
+        [PosixPath('planets.csv')]
         """
         out = Path(out)
         ids = self._ids(table)
@@ -614,7 +720,11 @@ class KnowledgeGraph:
         return [out]
 
     def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
-        """The graph with all its named graphs, or the graph of one table, as RDF text piece by piece."""
+        """Write the graph with all its named graphs, or the graph of one table, as RDF text piece by piece.
+
+        >>> sum(piece.count("a kgt:Row") for piece in kg.rdf("turtle", table="planets"))
+        8
+        """
         ids, form = self._ids(table), Format.of(format)
         graphs = self._graphs() if table is None else map(self.names.table_iri, ids)
         return write_rdf(self.store, graphs, self.names, form, description=table is None)
@@ -630,6 +740,9 @@ class KnowledgeGraph:
         """Check the graph with QUDT's shapes and kgtable's; lists at most `most` violations.
 
         Raises `MissingExtraError` without pySHACL.
+
+        >>> kg.validate().conforms
+        True
         """
         self._check_open()
         from kgtable.graph.validate import validate as validate_graph
@@ -648,9 +761,12 @@ class KnowledgeGraph:
     def info(self, *, relations: bool = False, columns: bool = False) -> dict[str, Any]:
         """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
 
-        ``table_list`` has for each table its id, title, file, sheet, and numbers of rows, columns and cells.
-        With `relations`, ``relations`` has the joins and unions of the tables, see `relations`. With `columns`,
-        ``column_list`` of each table has its columns with what was decided of their meaning.
+        Args:
+            relations: add ``relations``, the joins and unions of the tables.
+            columns: add to each table its ``column_list``, with what was decided of the columns' meaning.
+
+        >>> kg.info()["tables"]
+        6
         """
         catalogue = self.catalogue
         about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
@@ -672,10 +788,17 @@ class KnowledgeGraph:
         return about
 
     def push(self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent) -> int:
-        """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
+        """Copy the graph to a Graph Store Protocol address, and return the number of triples sent.
 
         What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what
-        changed and deletes what is gone. With `again` everything is sent.
+        changed and deletes what is gone.
+
+        Args:
+            url: the address.
+            dialect: the engine behind it, see ``docs/remote.md``.
+            again: send everything.
+            progress: is told how far it is.
+
         Raises `UsageError`, `RemoteStoreError`.
         """
         from kgtable.building.engines import push as push_graph

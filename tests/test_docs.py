@@ -45,14 +45,23 @@ def test_python_examples_of_the_document_run(document: Path, tmp_path: Path, mon
     assert doctest.DocTestRunner(optionflags=FLAGS).run(examples).failed == 0
 
 
+@pytest.fixture(scope="module")
+def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
+    return kgtable.build(ROOT / "kgtable" / "samples", tmp_path_factory.mktemp("docs") / "graph", embedding="none")
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docstring_examples_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_graph: kgtable.KnowledgeGraph
+) -> None:
     monkeypatch.chdir(tmp_path)
     try:
         module = importlib.import_module(name)
     except kgtable.errors.MissingExtraError as error:
         pytest.skip(str(error))
-    failed, _ = doctest.testmod(module, optionflags=FLAGS)
+    given = {"kg": sample_graph} if name == kgtable.KnowledgeGraph.__module__ else {}
+    shutil.copytree(ROOT / "kgtable" / "samples", tmp_path / "samples")
+    failed, _ = doctest.testmod(module, optionflags=FLAGS, extraglobs=given)
     assert failed == 0
 
 
