@@ -11,6 +11,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.requests import Request
@@ -143,7 +144,9 @@ class Pages:
 
     def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
         """A page with this server's navigation."""
-        return page(name, values, editable=self._state.settings.editable)
+        settings = self._state.settings
+        own = {"default_graph": _DEFAULT_GRAPHS[settings.default_graph], "query": ""}
+        return page(name, {**own, **(values or {})}, editable=settings.editable)
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -154,7 +157,7 @@ class Pages:
             Route("/documents", self.plain, methods=["GET"]),
             Route("/documents/{id:path}", self.document, methods=["GET"]),
             Route("/graph", self.plain, methods=["GET"]),
-            Route("/query", self.query, methods=["GET"]),
+            Route("/query", self.plain, methods=["GET"]),
             Route("/sql", self.plain, methods=["GET"]),
             Route("/explore", self.plain, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
@@ -180,16 +183,26 @@ class Pages:
         return await self._plain(request, "ask", question=question_of(question))
 
     async def plain(self, request: Request) -> Response:
-        """A page without parameters, named by its path."""
+        """A page named by its path; what its form without JavaScript asks for has the parameter ``plain``."""
         name = request.url.path.strip("/")
-        return await self._plain(request, name) if name in PLAIN else _html(request, self._page(name))
+        if name not in PLAIN:
+            return _html(request, self._page(name))
+        given = {key: text for key, text in request.query_params.items() if text}
+        query = given.get("query", "")
+        if not given.pop("plain", None):
+            return await self._plain(request, name, {"query": escape(query)})
+        require_own_site(self._state.settings, requests.header_map(request.scope))
+        wanted = {"op": name, "query": query, "format": "rows", "fields": given}
+        return await self._plain(request, name, {"query": escape(query)}, must=True, **wanted)
 
     async def _plain(
         self,
         request: Request,
         name: str,
         values: Mapping[str, str] | None = None,
-        **wanted: str,
+        *,
+        must: bool = False,
+        **wanted: Any,
     ) -> Response:
         """A page with what it shows without JavaScript; without that where it takes long or fails.
 
@@ -200,7 +213,7 @@ class Pages:
         words = request.query_params.get("q", "")[:LONGEST_WORDS]
         job, shown = PLAIN[name]
         job = {"op": name, "offset": first, "row": first, "first": first, "q": words, **job, **wanted}
-        must = name in (*_SCRIPTLESS, "ask")
+        must = must or name in (*_SCRIPTLESS, "ask")
         try:
             found = await asyncio.wait_for(self._state.explore(job), None if must else PLAIN_SECONDS)
             content = shown(json.loads(found), job)
@@ -265,16 +278,11 @@ class Pages:
         requests.check_iri(iri, "The address")
         return await self._holds(f"ASK {{ GRAPH <{iri}> {{ ?s ?p ?o }} }}")
 
-    async def query(self, request: Request) -> Response:
-        """The query editor."""
-        default_graph = _DEFAULT_GRAPHS[self._state.settings.default_graph]
-        return _html(request, self._page("query", {"default_graph": default_graph}))
-
     async def ontology(self, request: Request) -> Response:
         """The list of predicates as a page, or the ontology as RDF for programs."""
         offer = _wanted(request)
         if offer.media_type == HTML:
-            return _html(request, self._page("ontology"))
+            return await self._plain(request, "ontology")
         query = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(STRSTARTS(STR(?s), STR(ex:))) }"
         return await self._rdf(query, offer, union=False)
 

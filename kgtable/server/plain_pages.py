@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
+from html import escape, unescape
 from itertools import groupby
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote, urlencode
+
+from kgtable.values.numbers import parse_number
 
 AT_ONCE = 200
 """Entries of a list, and rows of a table, on one page."""
@@ -40,7 +43,8 @@ def documents(found: _Found, job: _Found) -> str:
 
 def table(found: _Found, job: _Found) -> str:
     """Some rows of a table, each with its number in the sheet."""
-    cells = ((str(row["index"] + 1), *map(escape, row["cells"])) for row in found["rows"])
+    body = (row for row in found["rows"] if row["kind"] != "header" or row["index"] >= found["head"])
+    cells = ((str(row["index"] + 1), *map(escape, row["cells"])) for row in body)
     names = ("Row", *(escape(column["name"]) for column in found["columns"]))
     address = f"/tables/{_path(found['id'])}"
     files = " · ".join(_link(f"{address}.{form}", form.upper()) for form in ("csv", "xlsx", "json", "ttl"))
@@ -88,12 +92,107 @@ def answer(found: _Found, job: _Found) -> str:
     return f'<h2>{escape(found["question"])}</h2><p class="big">{escape(found["headline"])}</p>{said}{evidence}'
 
 
+def ontology(found: _Found, job: _Found) -> str:
+    """The list of predicates."""
+    rows = (
+        (_resource_link(one["iri"], one["label"]), ", ".join(map(escape, one["names"][1:])), f"{one['cells']:,}",
+         f"{one['tables_total']:,}")
+        for one in found["predicates"]
+    )  # fmt: skip
+    return _grid(("Predicate", "Other names", "Cells", "Tables"), rows) + _pages(found["total"], job)
+
+
+def graph(found: _Found, job: _Found) -> str:
+    """Tables that can be joined or are parts of one, and subjects of several tables."""
+
+    def table(id: str) -> str:
+        return _table_link({"id": id, "title": found["titles"][id]})
+
+    joins = [
+        (*(f"{table(end['table'])} · {escape(end['name'])}" for end in (one["left"], one["right"])),
+         _link(f"/sparql?{urlencode({'query': one['query']})}", f"{one['matched']:,}"))
+        for one in found["joins"]
+    ]  # fmt: skip
+    unions = [", ".join(map(table, one["tables"])) for one in found["unions"]]
+    subjects = [_resource_link(one["iri"], one["label"]) for one in found["subjects"]]
+    parts = {
+        "Tables that can be joined": _grid(("Column", "Key column", "Values in common"), joins) if joins else "",
+        "Tables that are parts of one": _list(unions) if unions else "",
+        "Subjects of several tables": _list(subjects) if subjects else "",
+    }
+    shown = "".join(f"<h2>{title}</h2>{part}" for title, part in parts.items() if part)
+    return shown or f"<p>The tables share no values. {_link('/tables', 'Tables')}</p>"
+
+
+def queries(found: _Found, job: _Found) -> str:
+    """Examples of queries, which the endpoint answers."""
+    return _list(_link(f"/sparql?{urlencode({'query': one['query']})}", one["title"]) for one in found["examples"])
+
+
+def sql(found: _Found, job: _Found) -> str:
+    """The rows of a query, or the tables that there are."""
+    if "rows" in found:
+        cells = ([escape(value or "") for value in row] for row in found["rows"][:AT_ONCE])
+        return _grid((escape(column["name"]) for column in found["columns"]), cells)
+    names = [one["name"] for one in found["tables"]]
+    return _list(_run("/sql", name, query=f"SELECT * FROM {name} LIMIT {AT_ONCE}") for name in names)  # noqa: S608
+
+
+def explore(found: _Found, job: _Found) -> str:
+    """The fields of a table as a form, with their result; or the tables to choose from."""
+    if "asked" not in found:
+        tables = found["tables"]
+        links = _list(_run("/explore", one["title"], table=one["id"], how="count") for one in tables)
+        return links + _pages(found["total"], job)
+    asked, columns = found["asked"], found["columns"]
+    coded = {json.dumps(one["column"]): one["title"] for one in columns}
+    groups = {json.dumps([one["column"]]): one["title"] for one in columns if one["groups"]}
+    hows = dict.fromkeys(how for one in columns for how in ("count", *one["hows"]))
+    fields = (
+        _choice("Measure", "measure", {"": "rows", **coded}, json.dumps(asked.get("measure"))),
+        _choice("How", "how", {how: how for how in hows}, asked.get("how", "")),
+        _choice("By", "by", {"": "all rows", **groups}, json.dumps(asked.get("by"))),
+    )
+    table = escape(asked["table"])
+    form = (
+        f'<form action="/explore"><input type="hidden" name="plain" value="1"><input type="hidden" name="table" '
+        f'value="{table}"><p class="toolbar">{"".join(fields)}<button class="primary">Show</button></p></form>'
+    )
+    result = found["result"]
+    if result is None:
+        return f'<h2>{escape(found["title"])}</h2>{form}<p class="note">{escape(found["problem"])}</p>'
+    rows = ([escape("" if cell is None else cell["display"]) for cell in row] for row in result["rows"])
+    return f"<h2>{escape(found['title'])}</h2>{form}{_grid(map(escape, result['names']), rows)}"
+
+
+def _list(entries: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{entry}</li>' for entry in entries)}</ul>"
+
+
+def _run(page: str, text: str, **fields: str) -> str:
+    """A link to what a page computes without JavaScript."""
+    return _link(f"{page}?{urlencode({'plain': 1, **fields})}", text)
+
+
+def _choice(label: str, name: str, options: Mapping[str, str], chosen: str) -> str:
+    marked = (
+        f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(text)}</option>'
+        for value, text in options.items()
+    )
+    return f'<label>{label} <select name="{name}">{"".join(marked)}</select></label>'
+
+
 PLAIN: Mapping[str, tuple[_Found, Callable[[_Found, _Found], str]]] = {
     "tables": ({"limit": AT_ONCE}, tables),
     "documents": ({"limit": AT_ONCE}, documents),
     "table": ({"rows": AT_ONCE, "column": 0, "columns": MOST_COLUMNS, "around": []}, table),
     "document": ({"count": AT_ONCE, "paragraph": 0, "start": 0}, document),
     "resource": ({}, resource),
+    "ontology": ({"limit": AT_ONCE}, ontology),
+    "graph": ({"op": "landmarks"}, graph),
+    "query": ({"op": "dataset"}, queries),
+    "sql": ({"op": "sql-tables", "limit": AT_ONCE}, sql),
+    "explore": ({"op": "tables", "limit": AT_ONCE}, explore),
     "ask": ({"k": None, "method": None, "after": None}, answer),
 }
 """By operation, what its job holds beside what the address says, and what writes its result."""
@@ -127,7 +226,10 @@ def _unit(unit: _Found) -> str:
 def _grid(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Cells that are HTML already as a table."""
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    lines = ("".join(f'<td dir="auto">{cell}</td>' for cell in row) for row in rows)
+    lines = (
+        "".join(f'<td{" class=number" if parse_number(unescape(cell)) else ""} dir="auto">{cell}</td>' for cell in row)
+        for row in rows
+    )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Rows"><table class="list">'

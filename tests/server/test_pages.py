@@ -61,6 +61,39 @@ def test_pages_show_their_content_without_javascript(exploring: Running) -> None
     assert "$" not in answer
 
 
+def test_forms_and_lists_work_without_javascript(exploring: Running) -> None:
+    def shown(address: str) -> str:
+        answer = exploring.client.get(address, headers={"accept": "text/html"})
+        assert answer.status_code == 200
+        return html.unescape(answer.text.partition("<main")[2])
+
+    def linked(address: str, start: str) -> str:
+        return next(link for link in re.findall(r'href="([^"]*)"', shown(address)) if link.startswith(start))
+
+    assert '<textarea name="query" rows="8" aria-label="SPARQL query">ASK {}</textarea>' in shown("/query?query=ASK+{}")
+    assert "<table" in shown(linked("/query", "/sparql?query="))
+    assert '<td dir="auto">Saturn</td>' in shown(linked("/sql", "/sql?plain=1&query=SELECT+%2A+FROM+planets"))
+    assert "<td class=number" in shown("/sql?plain=1&query=SELECT+42")
+    refused = exploring.client.get("/sql?plain=1&query=DROP+TABLE+planets", headers={"accept": "text/html"})
+    assert refused.status_code == 400
+    foreign = {"sec-fetch-site": "cross-site", "accept": "text/html"}
+    assert exploring.client.get("/sql?plain=1&query=SELECT+1", headers=foreign).status_code == 403
+    assert "/resource?iri=" in shown("/ontology")
+    assert "hasDiameter" in shown("/ontology?q=diameter")
+    assert "<h2>Subjects of several tables</h2>" in shown("/graph") or "share no values" in shown("/graph")
+    form = shown(linked("/explore", "/explore?plain=1&table=planets"))
+    assert '<select name="measure">' in form
+    measure = next(value for value in re.findall(r'value="("[^"]*Diameter[^"]*")"', form))
+    assert "142,984" in shown(f"/explore?plain=1&table=planets&how=max&measure={measure}&by=")
+
+
+def test_headers_are_shown_once_without_javascript(exploring: Running) -> None:
+    text = exploring.client.get("/tables/planets", headers={"accept": "text/html"}).text
+    plain = text.partition("<noscript>")[2]
+    assert len(re.findall(r">Planet<", plain)) == 1
+    assert re.search(r"<td class=number dir=\"auto\">142,984", plain)
+
+
 def test_no_file_of_ours_names_another_host() -> None:
     for path in [*STATIC.glob("*.js"), *STATIC.glob("*.css"), *(STATIC.parent / "templates").glob("*")]:
         addresses = set(re.findall(r"https?://[\w.]+", path.read_text(encoding="utf-8")))

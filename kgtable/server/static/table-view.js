@@ -2,7 +2,7 @@
 
 import { count, h, letters } from "./shell.js";
 
-const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
+const NUMBER = /^[\s(+\-−–\p{Sc}~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*(?:[a-zA-Z%]{0,3}|\p{Sc})\s*$/u;
 const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
 const LONG = 300;
 /** A date, a code or a short word: it is no text that may be broken at its hyphens. */
