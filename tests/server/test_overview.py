@@ -92,3 +92,25 @@ def test_no_total_is_suggested_of_what_does_not_add_up(
         questions = replace(TableQuestions.of(graph, "shops"), title="Shops")
     assert bool(questions.measures) is (added is not None)
     assert any("total" in question for question in questions.general()) is bool(added)
+
+
+def test_suggested_questions_name_rows_by_nouns_and_measures_in_words(tmp_path: Path) -> None:
+    tables = {
+        "stays": "Guest house,Nights,Best of\nAnker,12,3\nBirke,30,4\nKompass,7,5\n",
+        "orders": "Order No,Weight (kg)\nA-1,12.5\nB-2,30.25\nC-3,7.75\n",
+        "staff": "Name,Salary (€)\nAda Moss,2400\nBo Falk,1900\nCy Lund,3100\n",
+        "wards": "Ward,Beds\nNorth,20\nSouth,14\nNorth,18\n",
+    }
+    for name, rows in tables.items():
+        (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
+    kgtable.build([tmp_path / f"{name}.csv" for name in tables], tmp_path / "kg", embedding="none").close()
+    with kgtable.open(tmp_path / "kg") as graph:
+        asked = {name: list(TableQuestions.of(graph, name).general()) for name in tables}
+        front = suggestions(graph, {}, silent)["questions"]
+    assert asked["stays"][0] == "Which guest house has the most nights?"
+    assert not any("best of" in question.lower() for question in asked["stays"])
+    for name in ("orders", "staff", "wards"):
+        assert not [question for question in asked[name] if question.startswith("Which")], name
+    assert "What is the salary of Bo Falk?" in asked["staff"]
+    assert front
+    assert len({question.split()[0] for question in front}) > 1

@@ -234,6 +234,18 @@ def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
     assert texts(browser, "h1 .inferred")
 
 
+def test_a_guess_below_one_half_is_not_shown_as_known(browser: Browser) -> None:
+    browser.open("/tables/cities")
+    opener = browser.find('[data-column="1"] button:last-child')
+    assert opener.text == "…"
+    assert not browser.all('[data-column="1"] .meaning')
+    opener.click()
+    meant = browser.find("#meant").text
+    assert "not known" in meant
+    assert "perhaps count" in meant
+    assert "kgtable decide cities" in browser.find("#cell").text
+
+
 def test_a_table_of_a_script_from_right_to_left_runs_so(browser: Browser) -> None:
     browser.open("/tables/cities")
     first, second = browser.find('[data-cell="1,0"]'), browser.find('[data-cell="1,1"]')

@@ -2,6 +2,7 @@
 
 import { sourceOf } from "./cell-panel.js";
 import { buildWith, decisionFields, sheetOf } from "./mapping-editor.js";
+import { UNKNOWN } from "./table-view.js";
 import { count, fetchJson, fill, h, letters, links, localName, send, showIn } from "./shell.js";
 
 /** Fills the panel with a column as a window of the table has it; `close` ends it, `changed` follows a new decision. */
@@ -27,12 +28,12 @@ export async function showColumn(panel, table, column, close, changed) {
   await showIn(content, "Reading the column…", draw);
 }
 
-function facts({ role, "measure kind": kind, meaning, evidence, units }, { name, unit, predicate }) {
+function facts({ role, "measure kind": kind, meaning, evidence, units }, { name, unit, predicate, meaning: said }) {
   const fact = (title, value, why) => (value ? [h("dt", {}, title), h("dd", {}, value, why ? h("small", {}, ` ${why}`) : null)] : []);
   return [
     h("p", { class: "big", dir: "auto" }, name || "No name"),
     h("dl", { class: "facts", id: "meant" },
-      role ? [fact("Role", role, evidence), fact("Kind", kind)] : fact("Meaning", meaning, evidence),
+      role && said !== UNKNOWN ? [fact("Role", role, evidence), fact("Kind", kind)] : fact("Meaning", said ?? meaning, evidence),
       units ? units.map((one) => fact("Unit", one.label || "none", [sourceOf(one.from), `${count(one.cells)} ${one.cells === 1 ? "cell" : "cells"}`].filter(Boolean).join(", "))) : fact("Unit", unit),
       fact("Predicate", predicate ? h("a", { href: links.resource(predicate) }, localName(predicate)) : null)),
   ];

@@ -5,6 +5,8 @@ import { count, h, letters } from "./shell.js";
 const NUMBER = /^[\s(+\-−–\p{Sc}~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*(?:[a-zA-Z%]{0,3}|\p{Sc})\s*$/u;
 const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
 const LONG = 300;
+/** The meaning of a column of which there is only a guess. */
+export const UNKNOWN = "not known";
 /** A date, a code or a short word: it is no text that may be broken at its hyphens. */
 const UNBROKEN = /^\S{1,20}$/;
 
@@ -96,7 +98,7 @@ function ruler(part, table, { onSort, onColumn, sorted }) {
   const order = sorted?.column === part.index ? (sorted.descending ? "descending" : "ascending") : null;
   const mark = order ? h("span", { "aria-hidden": "true" }, order === "ascending" ? "↑" : "↓") : null;
   const unit = part.unit ? h("span", { class: "unit" }, part.unit) : null;
-  const meaning = part.meaning ? h("span", { class: "meaning", title: part.evidence }, part.meaning) : null;
+  const meaning = part.meaning && part.meaning !== UNKNOWN ? h("span", { class: "meaning", title: part.evidence }, part.meaning) : null;
   const name = letters(part.index);
   const guess = part.inferred ? inferredName(part.inferred) : null;
   const called = part.inferred ? `column ${name}, probably ${part.inferred.name}` : part.title || `column ${name}`;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,11 +14,12 @@ from kgtable.errors import GraphNotFoundError, KgtableError
 from kgtable.graph.table_decoder import TableFrame, TableRow
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, ColumnFact, clean_text
+from kgtable.ontology.inferred_names import SURE_FROM
 from kgtable.programs.algebra import tables_of
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head
 from kgtable.tables.model import MeasureKind, Role
-from kgtable.values.lexicon import language_of
+from kgtable.values.lexicon import language_of, senses
 from kgtable.values.periods import is_temporal
 from kgtable.values.unit_phrases import parse_unit_phrase
 
@@ -42,6 +44,9 @@ _NO_MEMBERS = frozenset(
     {"Group", "HeaderRow", "TitleRow", "TotalRow", "StatisticRow", "ChangeRow", "OfWhichRow", "FootnoteRow"}
 )
 _ADDED = frozenset({MeasureKind.COUNT, MeasureKind.AMOUNT, MeasureKind.DURATION})
+
+_NOT_NOUNS = frozenset({"code", "Label", "Text"})
+"""Senses of what a row is called by, rather than of what it is."""
 
 _Place: TypeAlias = tuple[int, int] | None
 
@@ -69,13 +74,14 @@ def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
     found: dict[str, str] = {}
     tried = 0
     for turn in range(2):
-        for place, id in enumerate(sorted(sizes, key=sizes.__getitem__, reverse=True)[:TRIED]):
+        for id in sorted(sizes, key=sizes.__getitem__, reverse=True)[:TRIED]:
             if id in found or tried >= TRIED or len(found) == AT_FRONT:
                 continue
-            candidates = list(TableQuestions.of(graph, id).general())
-            if not candidates:
+            kinds = Counter(map(_kind, found.values()))
+            candidates = sorted(filter(None, TableQuestions.of(graph, id).general()), key=lambda one: kinds[_kind(one)])
+            if len(candidates) <= turn:
                 continue
-            question = candidates[(place + turn) % len(candidates)]
+            question = candidates[turn]
             title = clean_text(graph.catalogue.tables[id].title)
             narrowed = f"{question[:-1]} in {title}?" if title and question else ""
             for asked in filter(None, (question, narrowed)):
@@ -132,26 +138,30 @@ class TableQuestions:
         labels = tuple(_labels(rows, structure.label_column))
         names = {column.index: column.path[-1] if column.path else "" for column in frame.table.columns}
         roles = {fact.index: fact.meaning.role for fact in record.facts if fact.meaning is not None}
-        header = "" if roles.get(structure.label_column) is Role.TIME else names.get(structure.label_column, "")
+        label = structure.label_column
+        called = [row.cells[label] for row in rows.values() if label < len(row.cells) and not row.kinds & _NO_MEMBERS]
+        is_key = roles.get(label) is not Role.TIME and len(set(called)) == len(called)
         is_english = language_of(names.values()) == "en"  # as the questions are
-        measures = tuple(fact for fact in record.facts if is_english and _is_measure(fact, frame, len(rows)))
+        own = [fact for fact in record.facts if is_english and fact.index != label]
+        measures = tuple(fact for fact in own if _is_measure(fact, frame, len(rows)))
         added = _ADDED if Role.TIME in roles.values() else _ADDED | {MeasureKind.LEVEL}
-        return cls(titled(graph, id).title, _noun(header), labels, measures, added)
+        noun = _noun(names.get(label, ""), roles.get(label)) if is_key else ""
+        return cls(titled(graph, id).title, noun, labels, measures, added)
 
     def general(self) -> Iterator[str]:
         """A question of each kind: the largest, a look-up, a total, a count."""
         if not self.measures:
             return
         fact = self.measures[0]
-        name = said_name(fact.name)
+        name = _lowered(said_name(fact.name))
         if self.noun and not is_temporal([name]):
-            yield f"Which {self.noun} has the highest {name}?"
+            yield f"Which {self.noun} has the {'most' if is_plural(name) else 'highest'} {name}?"
         if self.labels:
             yield _look_up(name, self.labels[len(self.labels) // 2][1])
-        subject = _lowered(self.title)
+        subject = self.title[:1].lower() + self.title[1:]
         plural = is_plural(subject) and _WORDS.fullmatch(subject) is not None
         if plural and not is_temporal([name]) and fact.meaning and fact.meaning.kind in self.added:
-            yield f"What is the total {name} of the {subject}?"
+            yield f"What {'are' if is_plural(name) else 'is'} the total {name} of the {subject}?"
         if plural:
             yield f"How many {subject} are there?"
 
@@ -161,17 +171,17 @@ class TableQuestions:
             return
         row, column = place
         fact = next((fact for fact in self.measures if fact.index == column), self.measures[0])
-        name = said_name(fact.name)
+        name = _lowered(said_name(fact.name))
         label = next((label for number, label in self.labels if number == row), None)
         later = next((label for number, label in self.labels if number > row), None)
         if later is not None:
             yield _look_up(name, later)
         if label is not None:
             for other in [other for other in self.measures if other.index != fact.index][:2]:
-                yield _look_up(said_name(other.name), label)
+                yield _look_up(_lowered(said_name(other.name)), label)
         if self.noun and not is_temporal([name]):
-            yield f"Which {self.noun} has the highest {name}?"
-            yield f"Which {self.noun} has the lowest {name}?"
+            for end in ("most", "fewest") if is_plural(name) else ("highest", "lowest"):
+                yield f"Which {self.noun} has the {end} {name}?"
 
 
 def _labels(rows: dict[int, TableRow], column: int) -> Iterator[tuple[int, str]]:
@@ -188,10 +198,12 @@ def _labels(rows: dict[int, TableRow], column: int) -> Iterator[tuple[int, str]]
 
 
 def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
-    """Whether a column is a measure, holds quantities, and has a name that fits into a question."""
+    """Whether a column is surely a measure, holds quantities, and has a name that fits into a question."""
     if fact.meaning is None or fact.meaning.role is not Role.MEASURE or fact.name.startswith("["):
         return False
     name = said_name(fact.name)
+    if fact.meaning.confidence < SURE_FROM or not _LINKS.split(f" {name} ")[-1]:
+        return False
     return 0 < len(name) <= LONGEST_NAME and 2 * fact.ranges.get(QUANTITY, 0) >= min(rows, frame.body_rows)
 
 
@@ -214,13 +226,16 @@ def _is_unit_code(word: str) -> bool:
 
 
 def _lowered(name: str) -> str:
-    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+    is_plain = name[1:] == name[1:].lower() and not is_temporal([name])
+    return name[:1].lower() + name[1:] if is_plain else name
 
 
-def _noun(header: str) -> str:
-    """What a row is called by the header of its label; empty where that is no plain word."""
+def _noun(header: str, role: Role | None) -> str:
+    """What a row is called by the header of its label; empty for a code, a name, a note or what is not a plain word."""
     name = said_name(header).lower()
-    return name if _WORDS.fullmatch(name) and len(name) <= LONGEST_NAME else ""
+    is_named = any(found.last == len(name.split()) - 1 for found in senses(name, _NOT_NOUNS))
+    is_number = role is Role.IDENTIFIER and " " in name
+    return name if _WORDS.fullmatch(name) and len(name) <= LONGEST_NAME and not is_named and not is_number else ""
 
 
 def _look_up(name: str, label: str) -> str:
@@ -240,6 +255,11 @@ def is_plural(name: str) -> bool:
     """
     noun = _LINKS.split(name, maxsplit=1)[0]
     return _PLURAL.search(noun) is not None
+
+
+def _kind(question: str) -> tuple[str, bool]:
+    words = question.split()
+    return words[0], "total" in words
 
 
 def _plain(question: str) -> str:

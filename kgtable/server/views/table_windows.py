@@ -35,7 +35,7 @@ from kgtable.server.views.table_facets import Conditions, conditions, forget_fac
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.tables.model import Row, Table, spreadsheet_reference
+from kgtable.tables.model import Meaning, Row, Table, spreadsheet_reference
 from kgtable.values.periods import find_period
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
@@ -217,9 +217,14 @@ def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index
         "inferred": _inferred(graph, record.id, index, least=least),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
-        "meaning": said_meaning(meaning),
-        "evidence": "" if meaning is None else evidence_text(meaning),
+        "meaning": said_meaning(meaning, SURE_FROM) or ("" if meaning is None else "not known"),
+        "evidence": "" if meaning is None else _evidence(meaning),
     }
+
+
+def _evidence(meaning: Meaning) -> str:
+    guess = "" if meaning.confidence >= SURE_FROM else f"perhaps {said_meaning(meaning)}, "
+    return f"{guess}{evidence_text(meaning)}"
 
 
 def unit_chip(fact: ColumnFact) -> str:
