@@ -232,8 +232,18 @@ MOST_OF_A_PART = 0.6
 
 
 def _guesses_the_column(best: Executed) -> bool:
-    """Whether it shows cells of a column that the question does not name, and no column is what it asks for."""
+    """Whether the question names a column, and the program shows or orders by another, which it does not name."""
     features = best.features
+    if best.candidate.op == "extreme":  # "the most points" are in no column
+        asked = best.candidate.source.question
+        left = asked.content & ~best.candidate.mask
+        named = (
+            token.stem not in adjective.headers
+            for adjective, mask in asked.adjectives
+            for token in asked.tokens
+            if mask << 1 & left & 1 << token.index
+        )
+        return bool(features.get("m:unlinked")) and any(named)
     return best.candidate.op == "select" and bool(features.get("uncovered:focus") and features.get("select:t:unlinked"))
 
 

@@ -6,6 +6,7 @@ told of each group is a number of rows or an aggregate of a measure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from kgtable.programs.algebra import (
     Rows,
     Sort,
     SortKey,
+    Unpivot,
     ValueKind,
 )
 from kgtable.programs.fields import BUCKETS, Bucket
@@ -42,6 +44,14 @@ from kgtable.questions.sources import ConditionSet
 SPANS = {name: BUCKETS[Bucket(name)] for name in ("month", "quarter", "year", "weekday")}
 """The periods that dates are grouped by, under the names of their types of words."""
 
+_HEADED = {
+    BUCKETS[Bucket.YEAR]: re.compile(r"\d{4}"),
+    BUCKETS[Bucket.QUARTER]: re.compile(r"\d{4}-Q\d"),
+    BUCKETS[Bucket.MONTH]: re.compile(r"(?:\d{4}-|--)\d\d"),
+}
+"""What a header is that is such a period, see `kgtable.values.periods.find_period`."""
+
+_CELL = "value"
 _MOST_KEYS = 3
 """Columns that one word of grouping may be followed by, and keys of one program."""
 _MOST_GROUPINGS = 6
@@ -61,16 +71,27 @@ class GroupKey:
     score: float
     word: str
     """The word of grouping."""
+    columns: tuple[ColumnView, ...] = ()
+    """The columns headed by periods, of which each is a group; `view` is the first of them."""
 
     @property
     def expression(self) -> Expression:
         """Its value for a row."""
+        if self.columns:
+            return ColumnRef(self.name)
         return self.view.ref if self.span is None else Apply(self.span, self.view.ref)
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The columns that it takes from those that may be measures or limited."""
+        return frozenset(view.place for view in self.columns or (self.view,))
 
     @property
     def name(self) -> str:
         """Its header in the result."""
         words = next((word for word, span in SPANS.items() if span is self.span), "")
+        if self.columns:
+            return words.capitalize()
         return f"{self.view.name} ({words})" if words else self.view.name or "key"
 
 
@@ -81,8 +102,11 @@ class Groupings(Grammar):
         """All groups with what is told of each, or the first of them, over the rows of a condition set."""
         for keys in self.said_keys:
             mask = Question._all(key.mask for key in keys)
-            others = Question._all(c.mask for c in conditions.conditions if c.column not in _spanned(keys))
-            if mask & others or {key.view.place for key in keys if key.span is None} & conditions.columns:
+            apart = _spanned(keys)
+            others = Question._all(c.mask for c in conditions.conditions if c.column not in apart)
+            headed = all(key.columns for key in keys)  # a corner "Year" stands in the name of each row
+            taken = frozenset(place for key in keys if key.span is None or key.columns for place in key.places)
+            if (mask & others and not headed) or taken & conditions.columns:
                 continue
             for name, aggregate, measure, said in self._told_of_groups(keys, mask | conditions.mask):
                 yield self._groups(keys, name, aggregate, measure, mask, said, conditions)
@@ -94,6 +118,9 @@ class Groupings(Grammar):
         told = f"{name} of {measure.name}" if measure is not None else "count"
         rows: Rows = conditions.over(self.source.rows(conditions.choice))
         for key in keys:
+            if key.columns:
+                rows, told = Unpivot(rows, tuple(view.ref for view in key.columns), key.name, _CELL), name
+                measure = None  # which no header names
             if key.span is Function.WEEKDAY_NAME:  # groups stand in the order of their first rows
                 rows = Sort(rows, (SortKey(Apply(Function.WEEKDAY, key.view.ref), False),))
         names = [key.name if key.name != told else "key" for key in keys]
@@ -105,7 +132,7 @@ class Groupings(Grammar):
         by_time = [
             SortKey(ColumnRef(title), False)
             for key, title in zip(keys, names, strict=True)
-            if key.view.temporal and key.span is not Function.WEEKDAY_NAME
+            if (key.view.temporal or key.columns) and key.span is not Function.WEEKDAY_NAME
         ]
         count, limited = self.question.limit
         features = {
@@ -128,7 +155,9 @@ class Groupings(Grammar):
             grouped = Limit(Sort(grouped, (SortKey(ColumnRef(told), down),)), count)
         elif not any(key.span is Function.WEEKDAY_NAME for key in keys) or any(key.view.missing for key in keys):
             gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names if any(k.view.missing for k in keys)]
-            by_value = () if keys[0].view.temporal or len(keys) > 1 else (SortKey(ColumnRef(told), True),)
+            by_value = (
+                () if keys[0].view.temporal or keys[0].columns or len(keys) > 1 else (SortKey(ColumnRef(told), True),)
+            )
             order = (*gaps, *by_time, *by_value)
             grouped = Sort(grouped, order) if order else grouped
         candidate = self.make(
@@ -146,6 +175,12 @@ class Groupings(Grammar):
         places = {key.view.place for key in keys}
         how_many = self.cues.get("how_many", 0)
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
+        if headed := next((key for key in keys if key.columns), None):
+            for name, mask in named or [
+                ("sum" if headed.view.adds_up or not headed.view.measure else "mean", how_many)
+            ]:
+                yield name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), headed.view, mask
+            return
         if self._is_first_of_groups(keys):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
         if how_many or not named:
@@ -250,6 +285,9 @@ class Groupings(Grammar):
         """The columns, and the periods of dates, that a word of grouping before this place may mean."""
         found = list(self._columns_at(marker, place, word))
         spans = self._span_at(place) or self._span_at(place + 1)
+        headed = self._headed_at(marker | spans[1], spans[0], word) if spans else []
+        if headed and not any(key.view.temporal for key in found):
+            return headed  # a corner "Year" names the columns, not the labels below it
         if spans and not any(key.score >= 1 and key.view.kind is not ValueKind.DATE for key in found):
             found = [key for key in found if not key.view.temporal]
             found += self._dates_at(marker | spans[1], spans[0], word)
@@ -296,6 +334,20 @@ class Groupings(Grammar):
         for view in sorted(dates, key=lambda view: (-link(view).score, view.place))[:2]:
             yield GroupKey(view, span, mask | link(view).mask, 0.6 + 0.3 * link(view).score, word)
 
+    def _headed_at(self, mask: int, span: Function, word: str) -> list[GroupKey]:
+        """The columns of numbers with such periods for headers, each once: "by year" where each year has a column."""
+        form = _HEADED.get(span)
+        headed = [view for view in self.source.columns if form and view.numeric and form.fullmatch(view.period)]
+        dated = any(view.kind is ValueKind.DATE and not view.clock for view in self.source.columns)
+        if (
+            len(headed) < 2
+            or len({view.period for view in headed}) < len(headed)
+            or dated
+            or self.source.join is not None
+        ):
+            return []
+        return [GroupKey(headed[0], span, mask, 0.9, word, tuple(headed))]
+
     def _misspelt(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
         """The columns whose name differs by one letter from the word."""
         written = self.question.tokens[place].word
@@ -327,7 +379,7 @@ class Groupings(Grammar):
 
 def _spanned(keys: Sequence[GroupKey]) -> frozenset[int]:
     """The places of the columns of dates whose periods are keys."""
-    return frozenset(key.view.place for key in keys if key.span is not None)
+    return frozenset(key.view.place for key in keys if key.span is not None and not key.columns)
 
 
 def spellings(view: ColumnView) -> Iterable[str]:

@@ -198,9 +198,12 @@ def gate_features(grouped: Sequence[Candidate], others: Sequence[Candidate]) -> 
         found["other:uncovered:n"] = rest.features["uncovered:n"]
         found["other:cue:left"] = rest.features["cue:left"]
         found["other:same table"] = float(rest.source.ids == best.source.ids)
+        if rest.op.partition("/")[0] in _OF_ALL and best.mask & ~rest.mask:  # which is silent about the key
+            found.pop(f"{SAID_GROUPS}:of one row", None)
     return found
 
 
+_OF_ALL = ("sum", "mean", "median", "max", "min", "count")
 _GATE_CUES = frozenset(("average", "total", "how_many", "how_much", "each", "per", "most_often", "list", "share"))
 
 
