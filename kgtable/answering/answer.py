@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -21,7 +21,6 @@ from kgtable.programs.syntax import program_to_json
 from kgtable.questions.ranker_weights import SURE_FROM
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import ENGLISH, NumberMarks
 from kgtable.values.text import harmless_text, single_line
 
 
@@ -74,12 +73,13 @@ class ComputedCell:
     display: str = ""
 
     @classmethod
-    def of(cls, datum: Datum | None, style: NumberMarks = ENGLISH) -> ComputedCell | None:
-        """The cell of a value; None for a missing one."""
+    def of(cls, datum: Datum | None, shown: Callable[[Datum], str] | None = None) -> ComputedCell | None:
+        """The cell of a value; None for a missing one. `shown` writes it as people read it."""
         if datum is None:
             return None
         exact = datum.value if isinstance(datum.value, Decimal | bool) else text_of(datum)
-        return cls(value_text(datum), exact, datum.unit if datum.number is not None else None, display(datum, style))
+        unit = datum.unit if datum.number is not None else None
+        return cls(value_text(datum), exact, unit, (shown or display)(datum))
 
     def __str__(self) -> str:
         return self.display or self.text
@@ -306,7 +306,7 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
             " ".join(found.label.split()),
             " ".join(found.header.split()),
             found.text,
-            measure(found.unit, found.scale),
+            measure(found.unit, found.scale, found.per),
         )
         for found in citations
     ]

@@ -96,6 +96,8 @@ class Citation:
     unit: str | None = None
     scale: str | None = None
     predicate: str = ""
+    per: str | None = None
+    """What the unit is per, such as a share, where QUDT has no such unit."""
 
     @property
     def power(self) -> int:
@@ -213,6 +215,7 @@ class Evidence:
             quantity.unit if quantity else None,
             quantity.scale if quantity else None,
             predicates[column] if column < len(predicates) else "",
+            quantity.per if quantity else None,
         )
 
     def group_path(self, table: str, row: int) -> tuple[int, ...]:

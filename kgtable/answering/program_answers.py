@@ -22,10 +22,12 @@ from typing import Any, TypeGuard
 
 from kgtable.answering.answer import WEAK, Alternative, Answer, ComputedCell
 from kgtable.answering.evidence import Citation, Evidence, TableSource
+from kgtable.answering.prompting import per_word
 from kgtable.errors import EvaluationError, GraphClosedError, KgtableError, ProgramSyntaxError, UnknownTableError
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import (
     And,
+    Arithmetic,
     ColumnRef,
     Compare,
     Constant,
@@ -33,6 +35,7 @@ from kgtable.programs.algebra import (
     Filter,
     Lookup,
     Node,
+    Operator,
     Program,
     Relator,
     RowChoice,
@@ -47,7 +50,7 @@ from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.fields import fields_of, told_of
 from kgtable.programs.provenance import CellRead, CellRole
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal, normal, quantity
+from kgtable.programs.scalars import Datum, format_decimal, normal, quantity
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import LONG, is_plain, long_relation, relation_of
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
@@ -223,7 +226,7 @@ def reading_of(
         confidence: that of the ranker.
     """
     citations, count = citations_of(results, evidence)
-    style = cited_style(citations)
+    shown = shown_as(citations, results)
     rows = [row for result in results for row in islice(result.rows(), MOST_ROWS)]
     plain = text_of_rows(rows)
     only = results[0] if len(results) == 1 else None
@@ -240,12 +243,30 @@ def reading_of(
         calculation="; ".join(dict.fromkeys(result.derivation for result in results)) or None,
         program=None if only is None else only.program,
         confidence=confidence,
-        shown=said or text_of_rows(rows, lambda datum: display(datum, style)),
+        shown=said or text_of_rows(rows, shown),
         names=only.names if only is not None and is_table else (),
-        rows=tuple(tuple(ComputedCell.of(datum, style) for datum in row) for row in rows) if is_table else (),
+        rows=tuple(tuple(ComputedCell.of(datum, shown) for datum in row) for row in rows) if is_table else (),
         size=len(only) if only is not None and is_table else 0,
         cells_read=count,
     )
+
+
+_QUOTIENTS = (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER)
+
+
+def shown_as(citations: Sequence[Citation], results: Sequence[ProgramResult]) -> Callable[[Datum], str]:
+    """How a result is written: in the number style of its cells, per what all of them are, as in "$2.35 per share"."""
+    style = cited_style(citations)
+    pers = {(cited.unit, cited.per) for cited in citations if cited.value is not None}
+    nodes = (node for result in results for node in walk(result.program.root))
+    derived = any(isinstance(node, Arithmetic) and node.operator in _QUOTIENTS for node in nodes)
+
+    def shown(datum: Datum) -> str:
+        text = display(datum, style)
+        found = [per for unit, per in pers if unit == datum.unit] if datum.number is not None and not derived else []
+        return f"{text} {per_word(found[0])}" if len(found) == 1 and found[0] else text
+
+    return shown
 
 
 def cited_style(citations: Sequence[Citation]) -> NumberMarks:

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 from kgtable.answering.answer import SHOWN_ROWS, ComputedCell, chart_of_rows, computed_text, rows_text
 from kgtable.answering.charts import Chart, image_of
 from kgtable.answering.evidence import Citation, Evidence
-from kgtable.answering.program_answers import citations_of, cited_style, relations_of
+from kgtable.answering.program_answers import citations_of, relations_of, shown_as
 from kgtable.errors import EvaluationError, UsageError
 from kgtable.graph.store import TripleStore, query_errors
 from kgtable.graph.table_source import TableReader
@@ -185,8 +185,8 @@ class GraphPrograms:
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
         else:
-            style = cited_style(citations)
-            rows = [tuple(ComputedCell.of(value, style) for value in row) for row in islice(result.rows(), most)]
+            shown = shown_as(citations, [result])
+            rows = [tuple(ComputedCell.of(value, shown) for value in row) for row in islice(result.rows(), most)]
             names, size, text = result.names, len(result), ""
         return ProgramRun(program, engine, names, tuple(rows), size, result.derivation, citations, count, text)
 

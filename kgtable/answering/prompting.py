@@ -62,9 +62,18 @@ def unit_word(unit: str | None) -> str:
     return known.symbol or known.label if known else unit
 
 
-def measure(unit: str | None, scale: str | None) -> str:
-    """Unit and scale in words, such as ``USD million``; empty where there is neither."""
-    return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit))))
+def measure(unit: str | None, scale: str | None, per: str | None = None) -> str:
+    """Unit and scale in words, such as ``USD million`` or ``USD per share``; empty where there is neither."""
+    return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit), per_word(per))))
+
+
+def per_word(per: str | None) -> str:
+    """What a unit is per, as it stands behind it.
+
+    >>> per_word("share"), per_word(None)
+    ('per share', '')
+    """
+    return f"per {per}" if per else ""
 
 
 def table_line(table: str, evidence: Evidence, longest: int = LONGEST_BESIDE) -> str:

@@ -186,14 +186,15 @@ def _row_note(row: TableRow, mixed: Collection[int]) -> str:
     said = [word for kind, word in SPECIAL_ROWS.items() if kind in row.kinds]
     if row.summed:
         said = [f"total of {_ranges(row.summed)}"]
-    units = {measure(number.unit, number.scale) for at in mixed if (number := row.quantity(at)) is not None}
+    units = {measure(number.unit, number.scale, number.per) for at in mixed if (number := row.quantity(at)) is not None}
     notes = ", ".join(filter(None, (*said[:1], units.pop() if len(units) == 1 else "")))
     return f" ({notes})" if notes else ""
 
 
 def _measures(column: int, rows: Collection[TableRow]) -> Counter[str]:
     """The units and scales of a column's numbers in these rows, with how often each occurs."""
-    return Counter(measure(number.unit, number.scale) for row in rows if (number := row.quantity(column)) is not None)
+    numbers = (row.quantity(column) for row in rows)
+    return Counter(measure(number.unit, number.scale, number.per) for number in numbers if number is not None)
 
 
 def header_text(table: Table, column: int, rows: Collection[TableRow]) -> str:

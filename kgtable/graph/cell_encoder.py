@@ -409,7 +409,8 @@ def _content(text: str, form: Form, said: Sequence[str]) -> CellContent:
     first, *upper = (_exact(value, text).removesuffix(".0") for value in (said[0], *said[5:]))
     by_row = said[4][1:-1] if len(said) > 4 else None
     period, scale = alike.period or by_row or None, SCALE_LETTERS.get(reading.scale)
-    return CellContent(text, True, first, reading.unit, scale, said[1], period, *upper)
+    above = upper[0] if upper else None
+    return CellContent(text, True, first, reading.unit, scale, said[1], period, above, reading.per)
 
 
 def _exact(value: str, text: str) -> str:

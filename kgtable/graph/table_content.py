@@ -30,7 +30,7 @@ class CellContent(NamedTuple):
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
     applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal, or a text
     that is a marker elsewhere (see `word_of`); `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper`
-    the upper bound of a range.
+    the upper bound of a range, `per` what the unit is per (``share``, ``MWh``) where QUDT has no such unit.
     """
 
     text: str
@@ -41,6 +41,7 @@ class CellContent(NamedTuple):
     note: str | None = None
     period: str | None = None
     upper: str | None = None
+    per: str | None = None
 
     @property
     def is_quantity(self) -> bool:

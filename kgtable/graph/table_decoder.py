@@ -388,6 +388,7 @@ def node_content(cell: NodeStatements) -> CellContent:
         _text(cell, "note"),
         _text(cell, "period"),
         None if single else _decimal(cell.get(UPPER), cell),
+        _text(cell, "denominator"),
     )
 
 

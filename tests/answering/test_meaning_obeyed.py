@@ -29,6 +29,7 @@ TABLES = {
     ),
     "turnout": "District,Turnout rate,Voters\nAlt,0.62,1000\nBru,0.48,3000\nCys,0.71,2000\nDor,0.55,4000\n",
     "regions": "Region,Sales\nNA,10\nEMEA,20\nAPAC,30\nNA,5\n",
+    "fuels": "Fuel,Year,Price,Unit\ncoal,2020,6.25,USD/MWh\ngas,2020,7.75,USD/MWh\ngas,2025,9,USD/MWh\n",
     "bills": "Invoice,Amount\nA1,100\nA2,250\nA3,1O0\nA4,approx 300\nA5,50\n",
 }
 
@@ -119,3 +120,26 @@ def test_the_biggest_loss_is_the_lowest_result_or_the_highest_loss(tmp_path: Pat
         (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
         kg = kgtable.build(tmp_path / f"{name}.csv", tmp_path / name, embedding="none")
         assert kg.ask("Which company made the biggest loss?", model="none").text == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What was the price of coal in 2020?", "$6.25 per MWh"),
+        ("What is the average price in 2020?", "$7 per MWh"),
+        ("Which fuel has the highest price?", "gas"),
+    ],
+)
+def test_what_a_unit_is_per_is_said_with_the_result_and_its_cells(
+    graphs: dict[str, kgtable.KnowledgeGraph], question: str, shown: str
+) -> None:
+    answer = graphs["fuels"].ask(question, model="none")
+    assert answer.display == shown
+    assert {cited.per for cited in answer.citations if cited.value is not None} == {"MWh"}
+
+
+def test_a_quotient_is_not_said_to_be_per_what_its_cells_are(graphs: dict[str, kgtable.KnowledgeGraph]) -> None:
+    rows = {"op": "filter", "source": "fuels", "condition": {"op": "=", "left": {"column": "Fuel"}, "right": "gas"}}
+    mean = {"op": "mean", "argument": {"column": "Price"}, "rows": rows}
+    run = graphs["fuels"].run({"op": "divide", "left": mean, "right": 2})
+    assert "per" not in run.text
