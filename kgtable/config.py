@@ -95,10 +95,10 @@ class Settings:
     `endpoint_given`, `model_given` and `second_reading_given` say whether a source names a base URL, a model, and
     whether to ask it twice.
 
-    `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file.
-    `structured` is how the form of a reply is asked for: ``schema``, ``object`` or ``plain``; where
-    a server refuses one, the next is tried. `prices` are US dollars per million tokens by model; `max_cost` are the
-    dollars that a question or a conversation may take, 0 for any; with `dry_run` no model is asked.
+    `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file. `k` are the triples to answer
+    from, 0 for the method's own number. `structured` is how the form of a reply is asked for: ``schema``, ``object`` or
+    ``plain``; where a server refuses one, the next is tried. `prices` are US dollars per million tokens by model;
+    `max_cost` are the dollars that a question or a conversation may take, 0 for any; with `dry_run` no model is asked.
     """
 
     endpoint: ModelEndpoint = field(default_factory=ModelEndpoint)
@@ -115,7 +115,7 @@ class Settings:
     llm_cache: str = ""
     trace: str = ""
     method: str = "hybrid"
-    k: int = DEFAULT_K
+    k: int = 0
     rerank: bool = True
     presentation: str = "subtable"
     prompt: str = "context-first-separated"

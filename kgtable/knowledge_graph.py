@@ -369,7 +369,7 @@ class KnowledgeGraph:
     def retrieve(
         self,
         question: str,
-        k: int = DEFAULT_K,
+        k: int | None = None,
         method: str = "hybrid",
         *,
         format: str | None = None,
@@ -382,7 +382,7 @@ class KnowledgeGraph:
 
         Args:
             question: in plain words.
-            k: maximum number of triples.
+            k: maximum number of triples; None takes 300, or as many as the budget of ``thesis`` says.
             method: the name of a retrieval method, see ``kgtable retrieve --help``.
             format: the text form of whole tables for ``bm25`` and ``dense``; None is the method's default.
             embedding: the embedding model of ``dense``; None is the method's default.
@@ -400,16 +400,17 @@ class KnowledgeGraph:
         'planets'
         """
         check_text("question", question)
-        if k < 0:
+        if k is not None and k < 0:
             raise UsageError(f"retrieve: k is {k}, and must be 0 or more.")
         from kgtable.retrieval.registry import Choice
 
         with self.index_faults():
             retriever = self.retrievers.get(method, Choice(format, embedding), llm)
+            most = getattr(retriever, "budget", DEFAULT_K) if k is None else k
             named = None
             if tables is not None:
                 named = tuple(id for table in dict.fromkeys(tables) for id in self._ids(table))
-            found = retriever.retrieve(question, k, Guide(llm, rerank, named))
+            found = retriever.retrieve(question, most, Guide(llm, rerank, named))
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
         return found
@@ -633,7 +634,7 @@ class KnowledgeGraph:
         rerank: bool,
         tables: tuple[str, ...] | None,
         question: str,
-        k: int,
+        k: int | None,
         method: str,
     ) -> Retrieval:
         found = self.retrieve(question, k, method, llm=llm, rerank=rerank, tables=tables)

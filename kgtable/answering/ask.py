@@ -401,7 +401,7 @@ class Asker:
             return replace(answer, reasons=(*answer.reasons, f"The second reading by the model failed: {error}"))
 
     def _evidence(self, question: str) -> Evidence:
-        found = self._retrieve(question, self._settings.k, self._settings.method)
+        found = self._retrieve(question, self._settings.k or None, self._settings.method)
         return Evidence(found, self._source, self._relations)
 
 

@@ -126,6 +126,8 @@ class Evidence:
         self.retrieval = retrieval
         self.source = source
         self._relations = relations
+        self.most = MOST_TABLES
+        """Tables that may be shown."""
 
     @cached_property
     def relations(self) -> TableRelations:
@@ -138,13 +140,19 @@ class Evidence:
         ranked = [found.table for found in self.retrieval.tables]
         return tuple(dict.fromkeys([*ranked, *(found.table for found in self.retrieval.addresses)]))
 
+    def best(self, count: int) -> Evidence:
+        """The same evidence with the `count` best tables alone."""
+        found = Evidence(self.retrieval, self.source, self._relations)
+        found.tables, found.most = self.tables[:count], count
+        return found
+
     @cached_property
     def likely(self) -> tuple[str, ...]:
         """The tables worth showing, the best first: near the best one's score, or joined with it."""
         scores = {found.table: found.score for found in self.retrieval.tables}
         least = LEAST_SHARE * max(scores.values(), default=0.0)
         joined = set(chain.from_iterable(map(self.relations.neighbours, self.tables[:SURE_TABLES])))
-        ranked = enumerate(self.tables[:MOST_TABLES])
+        ranked = enumerate(self.tables[: self.most])
         return tuple(id for n, id in ranked if n < SURE_TABLES or scores.get(id, least) >= least or id in joined)
 
     @cached_property
@@ -152,7 +160,7 @@ class Evidence:
         """The tables after the likely ones that are worth naming."""
         scores = {found.table: found.score for found in self.retrieval.tables}
         least = FURTHER_SHARE * max(scores.values(), default=0.0)
-        others = (id for id in self.tables[:MOST_TABLES] if id not in self.likely and scores.get(id, least) >= least)
+        others = (id for id in self.tables[: self.most] if id not in self.likely and scores.get(id, least) >= least)
         return tuple(islice(others, MOST_FURTHER))
 
     @cached_property

@@ -54,7 +54,7 @@ class WholeTables:
         """Each row of the best tables, in reading order; the first tables score highest."""
         return [
             ContextUnit(id, row, (), -float(place))
-            for place, id in enumerate(evidence.tables[:MOST_TABLES])
+            for place, id in enumerate(evidence.tables[: max(evidence.most, MOST_TABLES)])
             for row, _ in _rows(evidence.source.table(id))
         ]
 

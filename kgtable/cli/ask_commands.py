@@ -60,7 +60,7 @@ NOTHING_FOUND = 1
 @kg_option
 @method_option
 @tables_option
-@click.option("-k", type=click.IntRange(0), default=DEFAULT_K, show_default=True, help="How many triples at most.")
+@click.option("-k", type=click.IntRange(0), help=f"How many triples at most.  [default: {DEFAULT_K}]")
 @click.option("--model", help="A language model that names the labels for hybrid.  [default: none]")
 @click.option("--base-url", help="The endpoint of the model.")
 @click.option("--rerank/--no-rerank", default=True, help="Let the model order the best tables too.")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgtable.config import Settings
-from kgtable.errors import ConfigError
+from kgtable.errors import ConfigError, RetrievalError
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
 
@@ -79,14 +79,14 @@ METHODS: Mapping[str, Method] = _Methods()
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 
-_ANSWER_SETTINGS = ("prompt", "presentation", "temperature", "context_tokens", "max_tokens")
+_ANSWER_SETTINGS = ("k", "prompt", "presentation", "temperature", "context_tokens", "max_tokens")
 
 
 def make_solver(method: str, retrievers: Retrievers, source: TableSource, settings: Settings) -> Solver | None:
     """The solver of a method with its options; None if it has none.
 
     The module of a system names the settings of answers that its solvers obey (`OBEYED`). Raises `ConfigError` if
-    another one is set away from its default, and `RetrievalError`.
+    another one is set away from its default, and `RetrievalError`, also for ``k``.
     """
     name, options = registry.read_method(method, METHODS)
     if name not in SYSTEMS:
@@ -96,7 +96,8 @@ def make_solver(method: str, retrievers: Retrievers, source: TableSource, settin
         if setting not in getattr(system, "OBEYED", _ANSWER_SETTINGS) and getattr(settings, setting) != getattr(
             DEFAULTS, setting
         ):
-            raise ConfigError(
+            refused = RetrievalError if setting == "k" else ConfigError  # k comes with a question
+            raise refused(
                 f"The method {name} has prompts of its own: it has no setting {setting}.",
                 hint=f"Leave {setting} at its default, or see `kgtable retrieve --help` for the options of {name}.",
             )

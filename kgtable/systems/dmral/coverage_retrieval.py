@@ -270,15 +270,16 @@ class DmralOptions:
     """The options of the method ``dmral``.
 
     Without `subquestions` none are looked for. A best group that covers less than `gap` of the question has a gap, for
-    which further tables are looked for; 0 is none. `steps` is how often a program may be repaired. Joins
-    and unions count from the scores `joinability` and `unionability` on. `scorer` scores what a group covers. Without
-    `reasoning` a model sees no sub-questions and replies without steps. Raises `RetrievalError` for numbers out of
-    range.
+    which further tables are looked for; 0 is none. `steps` is how often a program may be repaired, and the best
+    `tables` are answered from: the paper's 5, and one for the gap. Joins and unions count from the scores
+    `joinability` and `unionability` on. `scorer` scores what a group covers. Without `reasoning` a model sees no
+    sub-questions and replies without steps. Raises `RetrievalError` for numbers out of range.
     """
 
     subquestions: bool = True
     gap: float = 0.6
     steps: int = 2
+    tables: int = 6
     joinability: float = JOINED_FROM
     unionability: float = 0.0
     decomposition: Decomposer = Decomposer.TABLES
@@ -287,6 +288,7 @@ class DmralOptions:
 
     def __post_init__(self) -> None:
         require_range(self, ("steps",), 0)
+        require_range(self, ("tables",))
         require_range(self, ("gap", "joinability", "unionability"), 0, 1)
 
     def likely(self, relations: TableRelations) -> TableRelations:
@@ -313,6 +315,8 @@ class CoverageRetriever(HybridRetriever):
         super().__init__(store, names, index)
         self._relations, self._options = options.likely(relations), options
         self._graph = RelationGraph(self._relations, index.corpus.table_ids)
+        trained = options.scorer is CoverageScorer.TRAINED
+        self.scorer: Mapping[str, float] = read_packaged_json(WEIGHTS)["weights"] if trained else BY_RULES
 
     def regrouped(self, scored: Scored, query: Query, guide: Guide, clock: Clock, trace: dict[str, Any]) -> Scored:
         """The tables by the score of the best group that each is part of."""
@@ -335,10 +339,8 @@ class CoverageRetriever(HybridRetriever):
             with clock("sub-questions"):
                 self._add([part.text for part in decomposition.subquestions], base, PER_SUBQUESTION, guide.tables)
         with clock("groups"):
-            trained = options.scorer is CoverageScorer.TRAINED
             weights = GroupWeights(coverage=float(options.scorer is not CoverageScorer.NONE))
-            scorer = read_packaged_json(WEIGHTS)["weights"] if trained else BY_RULES
-            finder = GroupFinder(matcher, graph, base, weights, scorer)
+            finder = GroupFinder(matcher, graph, base, weights, self.scorer)
             groups = finder.groups(_best(base, SEEDS))
             gap = self._gap(groups[0], finder)
         if gap:

@@ -34,9 +34,6 @@ from kgtable.systems.dmral.coverage_retrieval import (
 )
 from kgtable.systems.tablerag.actions import EMPTY
 
-TABLES_SHOWN = 6
-"""Tables that a model is shown: the best ones, as in the paper, and one more for the gap."""
-
 ROWS_SHOWN = 3
 LONGEST_CELL = 60
 _FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
@@ -68,9 +65,8 @@ class StepwiseSolver:
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer; empty where no program can be executed. Raises leaves of `LLMError`."""
-        if llm is not None:
-            return self._by_model(evidence, llm, on_text)
-        return answer_by_rules(evidence)
+        evidence = evidence.best(self._options.tables)
+        return answer_by_rules(evidence) if llm is None else self._by_model(evidence, llm, on_text)
 
     def _by_model(self, evidence: Evidence, llm: LLM, on_text: OnText | None) -> Answer:
         retrieval = evidence.retrieval
@@ -123,7 +119,7 @@ class StepwiseSolver:
     def _shown(self, evidence: Evidence) -> str:
         """The question, the sub-questions, the tables with their first rows, and how they join."""
         retrieval = evidence.retrieval
-        ids = evidence.tables[:TABLES_SHOWN]
+        ids = evidence.tables
         lines = [f"Question: <<<{_data(retrieval.question)}>>>"]
         if self._options.reasoning:
             lines.append("Sub-questions:")

@@ -150,6 +150,7 @@ class ThesisRetriever:
 
     def __init__(self, retrievers: Retrievers, options: ThesisOptions) -> None:
         self._retrievers, self._options = retrievers, options
+        self.budget = options.budget
         self._filter = EmbeddingFilter(retrievers, options.filter, options.embedding)
 
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
@@ -168,7 +169,7 @@ class ThesisRetriever:
         with clock("filter"):
             scores = self._filter.scores(question, candidates, trace)
             order = sorted(range(len(candidates)), key=lambda place: (-scores[place], candidates[place].at))
-        kept = [(candidates[place], scores[place]) for place in order[: min(k, self._options.budget)]]
+        kept = [(candidates[place], scores[place]) for place in order[: min(k, self.budget)]]
         best: dict[str, float] = {}
         for found, score in kept:
             best.setdefault(found.at.table, score)
@@ -268,4 +269,4 @@ def _chosen(options: Hashable | None) -> ThesisOptions:
 
 METHODS = {"thesis": Method(make_retriever, ThesisOptions)}
 SOLVERS = dict.fromkeys(METHODS, make_solver)
-OBEYED = ("prompt", "temperature", "context_tokens", "max_tokens")
+OBEYED = ("k", "prompt", "temperature", "context_tokens", "max_tokens")

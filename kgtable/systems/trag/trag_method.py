@@ -95,6 +95,8 @@ class GraphAwareSolver:
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """See `Solver.solve`."""
+        if self._options.tables:
+            evidence = evidence.best(self._options.tables)
         if llm is None:
             return answer_by_rules(evidence)
         options, shown = self._options, presentation(self._options.shown)
@@ -140,4 +142,4 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
 
 METHODS = {"trag": Method(make_retriever, TragOptions)}
 SOLVERS = dict.fromkeys(METHODS, make_solver)
-OBEYED = ("prompt", "temperature", "context_tokens", "max_tokens")
+OBEYED = ("k", "prompt", "temperature", "context_tokens", "max_tokens")

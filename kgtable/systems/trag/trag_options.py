@@ -42,6 +42,7 @@ class TragOptions:
     - `threshold`: the least cosine of an edge (τ).
     - `alpha`: the weight of the edges in the walk; 0 turns the walk off, None the default of either way.
     - `graph`, `reasoning`: whether the prompt has the relations between the tables, and asks for long reasoning.
+    - `tables`: how many tables a model is shown: 10, 20 or 50 in the paper; 0 for those that are likely.
     """
 
     published: bool = False
@@ -54,9 +55,11 @@ class TragOptions:
     alpha: float | None = None
     graph: bool = True
     reasoning: bool = True
+    tables: int = 0
 
     def __post_init__(self) -> None:
         require_range(self, ("clusters", "typical"))
+        require_range(self, ("tables",), 0)
         require_range(self, ("threshold",), 0, 1)
         if self.alpha is not None and not 0 <= self.alpha < 1:
             raise RetrievalError("The option alpha lies between 0 and 1, and is less than 1.")
