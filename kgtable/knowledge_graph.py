@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack, overload
 
 import pyoxigraph as ox
 
@@ -353,8 +353,20 @@ class KnowledgeGraph:
         found = self.sql_database.query(query)
         return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
 
-    def sql_schema(self, table: str) -> SchemaCard:
-        """The names and SQL types of a table's columns. Raises `GraphNotFoundError` where there is no such table."""
+    @overload
+    def sql_schema(self, table: str) -> SchemaCard: ...
+    @overload
+    def sql_schema(self, table: None = None) -> list[SchemaCard]: ...
+    def sql_schema(self, table: str | None = None) -> SchemaCard | list[SchemaCard]:
+        """The names and SQL types of a table's columns; without a table, those of all tables.
+
+        Raises `GraphNotFoundError` where there is no such table.
+
+        >>> [card.name for card in kg.sql_schema()][:2]
+        ['halden_segments', 'harbour_cargo']
+        """
+        if table is None:
+            return list(map(self.sql_database.card, self.catalogue.tables))
         return self.sql_database.card(self._ids(table)[0])
 
     @_once

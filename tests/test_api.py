@@ -253,3 +253,16 @@ def test_many_threads_that_open_a_part_of_a_graph_at_once_get_the_same(
     monkeypatch.setattr(Catalogue, "load", slow)
     with kgtable.open(tmp_path / "kg") as graph, ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(look, range(4)))) == len(opened) == 1
+
+
+def test_rows_are_counted_alike_and_schemas_come_for_all_tables(tmp_path: Path) -> None:
+    budget = "Type,2021,2022\nStaff,410,425\nBooks,96,88\nof which e-books,12,19\nBuilding,150,162\nTotal,656,675\n,,\n"
+    (tmp_path / "budget.csv").write_text(budget, encoding="utf-8")
+    (tmp_path / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    with build([tmp_path / "budget.csv", tmp_path / "planets.csv"], tmp_path / "kg", embedding="none") as kg:
+        listed = {table["id"]: (table["rows"], table["totals"]) for table in kg.info()["table_list"]}
+        assert listed == {"budget": (3, 1), "planets": (2, 0)}
+        assert {card.id: (card.rows, card.totals) for card in kg.sql_schema()} == listed
+        assert kg.sql("SELECT count(*) AS n FROM budget WHERE row_kind = 'member'")["n"][0] == 3
+        assert kg.catalogue() is kg.catalogue
+        assert kg.relations() is kg.relations

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Self
 
-from kgtable.answering.charts import Chart, ChartPoint, chart_of, chart_of_columns, image_of
+from kgtable.answering.charts import Chart, ChartPoint, chart_of, chart_of_columns, image_of, saved
 from kgtable.answering.evidence import Citation
 from kgtable.answering.prompting import measure
 from kgtable.programs.algebra import Program
@@ -244,11 +245,18 @@ class Answer:
             **({"passages": [cited.to_json() for cited in self.passages]} if self.passages else {}),
         }
 
-    def plot(self) -> Chart | None:
+    def plot(self, path: str | Path | None = None) -> Chart | None:
         """The chart of the result's rows, or else of the numbers that the answer rests on, with what it names marked.
 
-        None if there is nothing to compare: fewer than two numbers, of several units or tables, or more than it cites.
+        Args:
+            path: also write the chart to this file: .svg, .png or .json.
+
+        None, and no file, if there is nothing to compare: fewer than two numbers, of several units or tables, or more
+        than it cites. Raises as `Chart.save` does.
         """
+        return saved(self._chart(), path)
+
+    def _chart(self) -> Chart | None:
         if self.rows:
             return chart_of_rows(self.names, self.rows, self.question)
         numbers = [cited for cited in self.citations if cited.value is not None]

@@ -95,6 +95,13 @@ class Chart:
         return {_MIME: dict(self.spec), "text/plain": f"Chart({self.spec['description']!r})"}
 
 
+def saved(chart: Chart | None, path: str | Path | None) -> Chart | None:
+    """The chart, written to a path if there is one. Raises as `Chart.save` does."""
+    if chart is not None and path is not None:
+        chart.save(path)
+    return chart
+
+
 def svg_of(chart: Chart) -> str:
     """The picture as SVG; empty if it cannot be drawn."""
     try:

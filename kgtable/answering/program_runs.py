@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from kgtable.answering.answer import SHOWN_ROWS, ComputedCell, chart_of_rows, computed_text, rows_text
-from kgtable.answering.charts import Chart, image_of
+from kgtable.answering.charts import Chart, image_of, saved
 from kgtable.answering.evidence import Citation, Evidence
 from kgtable.answering.program_answers import citations_of, relations_of, shown_as
 from kgtable.errors import EvaluationError, UsageError
@@ -113,12 +114,15 @@ class ProgramRun:
             "program": program_to_json(self.program),
         }
 
-    def plot(self) -> Chart | None:
+    def plot(self, path: str | Path | None = None) -> Chart | None:
         """The chart of the rows that are held: their first numbers over the texts or periods beside them.
 
-        None if the result has no such columns, or its numbers are in several units.
+        Args:
+            path: also write the chart to this file: .svg, .png or .json.
+
+        None if the result has no such columns, or its numbers are in several units. Raises as `Chart.save` does.
         """
-        return chart_of_rows(self.names, self.rows, self.calculation)
+        return saved(chart_of_rows(self.names, self.rows, self.calculation), path)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a data frame of exact values: numbers are `Decimal`, missing values None."""

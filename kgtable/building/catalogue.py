@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgtable.errors import GraphNotFoundError, GraphVersionError
-from kgtable.graph.terms import KGT, ROW_CLASSES, Namespaces
+from kgtable.graph.terms import Namespaces
 from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.model import Meaning, MeasureKind, Notice, Role
 
@@ -70,17 +70,13 @@ class TableRecord:
 
     @property
     def members(self) -> int:
-        """The rows that programs and SQL count: no header, total, note or heading; all rows if none were counted."""
-        classes = self.tally.get("classes")
-        if classes is None:
-            return self.rows
-        aside = sum(classes.get(f"{KGT}{name}", 0) for name in ROW_CLASSES.values())
-        return int(classes.get(f"{KGT}Row", 0) - aside)
+        """The rows that programs and SQL count: no header, total, note, heading or blank row; all rows if unknown."""
+        return int(self.tally["rows"].get("member", 0)) if "rows" in self.tally else self.rows
 
     @property
     def totals(self) -> int:
-        """The rows that are totals of others."""
-        return int(self.tally.get("classes", {}).get(f"{KGT}TotalRow", 0))
+        """The rows that are totals of others, statistics or changes."""
+        return int(self.tally.get("rows", {}).get("total", 0))
 
 
 def counted_rows(members: int, totals: int) -> str:
@@ -162,6 +158,10 @@ class Catalogue:
 
     def __init__(self, files: Iterable[FileRecord] = ()) -> None:
         self.files = {file.path: file for file in files}
+
+    def __call__(self) -> Catalogue:
+        """Itself: ``kg.catalogue()`` is the same as ``kg.catalogue``, as ``kg.info()`` is called."""
+        return self
 
     @property
     def tables(self) -> dict[str, TableRecord]:

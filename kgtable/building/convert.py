@@ -495,6 +495,7 @@ class TableConversion:
         """The record of the table; rows and counts are those of this share."""
         grid, cells = self._grid, self._shape.cells
         self._tally.add(cells.tally())
+        self._tally.rows.update(self._shape.counted)
         source = grid.source
         return TableRecord(
             grid.id, source.path, source.sheet, source.number, source.media_type, source.sha256,

@@ -508,9 +508,7 @@ def sql(query: str | None, file: IO[str] | None, kg: Path, format: str, schema: 
     """
     with kgtable.open(kg) as graph:
         if schema:
-            ids = [table] if table else list(graph.catalogue.tables)
-            cards = [graph.sql_schema(id) for id in ids]
-            for card in cards:
+            for card in [graph.sql_schema(table)] if table else graph.sql_schema():
                 say(json.dumps(card.to_json(), ensure_ascii=False) if format == "json" else str(card))
             return
         if (query is None) == (file is None):

@@ -109,7 +109,7 @@ def check_benchmark(
     benchmark: Benchmark, shapes: Mapping[str, Sequence[int]], split: str | None = None
 ) -> list[QuestionFault]:
     """List the faults of the folder or of one split: malformed lines, duplicate ids, unknown tables,
-    cells out of range.
+    cells out of range, and questions without answers in a split where others have them.
 
     `shapes` gives each table's number of grid rows and columns.
     """
@@ -117,6 +117,8 @@ def check_benchmark(
     for name in benchmark.splits() if split is None else (split,):
         path = benchmark.folder / f"questions.{name}.jsonl"
         seen: dict[str, int] = {}
+        unanswered: list[tuple[str, int]] = []
+        answered = 0
         for line, item in _lines(path):
             if isinstance(item, QuestionFault):
                 faults.append(item)
@@ -126,7 +128,12 @@ def check_benchmark(
                 faults.append(QuestionFault(path.name, line, _duplicate(question.id, seen)))
             seen.setdefault(question.id, line)
             faults += [QuestionFault(path.name, line, message) for message in _misplaced(question, shapes)]
-    return faults
+            unanswered += [] if question.answers or question.is_unanswerable else [(path.name, line)]
+            answered += bool(question.answers)
+        if answered:
+            message = "there are no answers; an empty list says that nothing is to be found"
+            faults += [QuestionFault(*place, message) for place in unanswered]
+    return sorted(faults, key=lambda fault: (fault.path, fault.line))
 
 
 def _duplicate(identity: str, lines: Mapping[str, int]) -> str:

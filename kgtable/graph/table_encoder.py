@@ -9,6 +9,7 @@ the row's quantities right below it. Terms are N-Triples text.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -51,6 +52,8 @@ CONFIDENCE = f"<{KGT}confidence>"
 GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
 
 _ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
+_TOTAL_ROWS = frozenset((RDF_TYPE, f"<{KGT}{name}>") for name in ("TotalRow", "StatisticRow", "ChangeRow"))
+_ASIDE = frozenset((RDF_TYPE, f"<{KGT}{name}>") for field, name in ROW_CLASSES.items() if field != "groups")
 _TOTALS, _MEASURE_KIND = f"<{KGT}totals>", f"<{KGT}measureKind>"
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
@@ -79,6 +82,8 @@ class TableShape:
         self._said_of = frozenset(chain(structure.measures, structure.summed, *(rows for rows, _ in self._classes)))
         self._language = language_of(part for column in annotated.table.columns for part in column.path)
         self.cells = CellShaper(annotated, names)
+        self.counted: Counter[str] = Counter()
+        """The rows so far that programs and SQL count: members, totals."""
         predicates = self.cells.predicates
         self._is_distinct = len({*predicates, *HEAD_PREDICATES}) == len(predicates) + len(HEAD_PREDICATES)
 
@@ -276,6 +281,10 @@ class TableShape:
             types, said = self._said_of_row(index) if index in self._said_of else ((), ())
             if name is not None and index >= structure.body_start + LOOKED_AT and index not in structure.totals:
                 types = (*types, (RDF_TYPE, f"<{KGT}{name}>"))
+            if not _ASIDE.isdisjoint(types):
+                self.counted["total"] += not _TOTAL_ROWS.isdisjoint(types)
+            elif any(map(str.strip, row)) and (index not in structure.groups or structure.has_figures(row)):
+                self.counted["member"] += 1
             key = (types, said, bool(text), parent is not None, len(row) if len(row) != width else None)
             found.setdefault(key, []).append(place)
         slots = (literals, subjects, ["" if parent is None else str(parent) for parent in parents])

@@ -17,7 +17,7 @@ class Tally:
 
     `kinds` counts cells by the kind they were read as, `units` by ``(unit, where it came from)``,
     `scales` by ``(scale, where it came from)``, `predicates` and `classes` quads by full IRI.
-    `untyped` counts the text cells in columns that otherwise hold numbers or dates.
+    `untyped` counts the text cells in columns that otherwise hold numbers or dates, `rows` the members and totals.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -26,6 +26,7 @@ class Tally:
     predicates: Counter[str] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
     untyped: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Adds the counts of another tally to this one."""
@@ -35,6 +36,7 @@ class Tally:
         self.predicates.update(other.predicates)
         self.classes.update(other.classes)
         self.untyped += other.untyped
+        self.rows.update(other.rows)
 
     @property
     def cells(self) -> int:
@@ -50,6 +52,7 @@ class Tally:
             "predicates": _ordered(self.predicates),
             "classes": _ordered(self.classes),
             "untyped": self.untyped,
+            "rows": _ordered(self.rows),
         }
 
     @classmethod
@@ -62,6 +65,7 @@ class Tally:
             Counter(content["predicates"]),
             Counter(content["classes"]),
             int(content["untyped"]),
+            Counter(content.get("rows", {})),
         )
 
 

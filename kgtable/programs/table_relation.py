@@ -120,7 +120,7 @@ def _kinds(
     """The kind of each row by what the graph calls it; a heading with figures of its own is a member."""
     kinds = np.where(blank, np.int8(MemberKind.BLANK), np.int8(MemberKind.MEMBER)).astype(np.int8)
     headings = structure.groups if cells is None else {
-        row for row in structure.groups if not _has_figures(cells(row), structure)
+        row for row in structure.groups if not structure.has_figures(cells(row))
     }  # fmt: skip
     for rows, kind in (
         (structure.totals | structure.statistics | structure.changes, MemberKind.TOTAL),
@@ -130,16 +130,6 @@ def _kinds(
     ):
         kinds[np.isin(grid_rows, sorted(rows)) & ~blank] = kind
     return kinds
-
-
-def _has_figures(cells: Sequence[str], structure: Structure) -> bool:
-    """Whether a heading has figures beside its label that do not say the label or the header again."""
-    label = cells[structure.label_column].strip() if structure.label_column < len(cells) else ""
-    return any(
-        any(map(str.isdigit, text)) and text.strip() not in (label, *structure.columns[column].path)
-        for column, text in enumerate(cells)
-        if column != structure.label_column
-    )
 
 
 def _code(cell: CellContent, role: Role, seen: dict[Hashable, int], values: list[Datum]) -> int:

@@ -230,6 +230,15 @@ class Structure:
         """The body rows that are not members: totals, statistics, changes, parts of other rows, notes."""
         return self.totals | self.statistics | self.changes | self.of_which | self.footnotes
 
+    def has_figures(self, cells: Sequence[str]) -> bool:
+        """Whether a heading has figures beside its label that do not say the label or the header again."""
+        label = cells[self.label_column].strip() if self.label_column < len(cells) else ""
+        return any(
+            any(map(str.isdigit, text)) and text.strip() not in (label, *self.columns[column].path)
+            for column, text in enumerate(cells)
+            if column != self.label_column
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LayoutDecision:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.answering.charts import MOST_SERIES, Chart, ChartPoint, chart_of, chart_of_columns, image_of
 from kgtable.cli.main import main
+from kgtable.errors import UsageError
 
 PORTS = "Port,Country,2021 fees (EUR million),2022 fees (EUR million),2023 fees (EUR million)\n"
 PORTS += "Skarv,Norway,12,14,17\nFjell,Norway,31,29,26\nHalden,Sweden,8,9,11\n"
@@ -184,3 +185,14 @@ def test_a_group_without_a_key_is_drawn_as_blank() -> None:
     chart = chart_of_columns({"client": ["Alba", None], "hours": [Decimal(3), Decimal(4)]})
     assert chart is not None
     assert [point["name"] for point in chart.spec["data"]["values"]] == ["Alba", "(blank)"]
+
+
+def test_plot_writes_the_chart_to_a_path(kg: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
+    answer = kg.ask("Which port had the highest fees in 2023?", model="none")
+    chart = answer.plot(tmp_path / "fees.svg")
+    assert chart is not None
+    assert (tmp_path / "fees.svg").read_text(encoding="utf-8") == chart.to_svg()
+    assert kg.run('{"op": "count", "rows": "ports"}').plot(tmp_path / "none.svg") is None
+    assert not (tmp_path / "none.svg").exists()
+    with pytest.raises(UsageError):
+        answer.plot(tmp_path / "fees.doc")

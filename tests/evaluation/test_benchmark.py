@@ -72,6 +72,14 @@ def test_check_lists_every_fault(tmp_path: Path) -> None:
     ]
 
 
+def test_check_finds_a_question_without_answers(tmp_path: Path) -> None:
+    bare = {"id": "2", "question": "?", "tables": ["t"]}
+    benchmark = folder(tmp_path, GOOD, bare, bare | {"id": "3", "answers": []})
+    faults = [str(fault) for fault in check_benchmark(benchmark, {"t": (4, 2)})]
+    assert [fault.partition(":")[0] for fault in faults] == ["questions.dev.jsonl, line 2"]
+    assert "no answers" in faults[0]
+
+
 HOSTILE = (("a", 'b"'), ("x\ny", "\u202e<b>"), (None, 1.5))
 
 
