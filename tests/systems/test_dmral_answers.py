@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,7 @@ def test_without_reasoning_a_model_writes_one_program_at_once(graph: kgtable.Kno
     told = " ".join(str(message["content"]) for message in model.requests[-1].messages)
     assert "ub-questions" not in told
     assert "step" not in told.lower()
+    assert "Player ID | Player | Club ID | Born\n  P1 | Ann Lee | C1 | 1990\n" in told
 
 
 def test_without_refinement_a_program_that_fails_is_not_sent_back(graph: kgtable.KnowledgeGraph) -> None:
@@ -81,3 +83,12 @@ def test_without_refinement_a_program_that_fails_is_not_sent_back(graph: kgtable
     found = graph.ask("How many players are there?", method="dmral:gap=0,steps=0", llm=model)
     assert found.text == ""
     assert "No program could be executed" in found.reasons[0]
+
+
+def test_a_model_sees_the_values_of_a_category(tmp_path: Path) -> None:
+    rows = "".join(f"W{n},{('open', 'shut', 'dry')[n // 4]},{n}0\n" for n in range(12))
+    folder = write_files(tmp_path, {"wells": f"Well,State,Depth\n{rows}"})
+    model = ScriptedLLM(lambda request: {"program": program("T1")})
+    with kgtable.build(folder, folder / "graph", embedding="none") as graph:
+        graph.ask("How deep are dry wells?", method="dmral:reasoning=no,gap=0,subquestions=no", llm=model, rerank=False)
+    assert "State: open; shut; dry" in str(model.requests[-1].messages[-1]["content"])

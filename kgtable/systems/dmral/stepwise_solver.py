@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from string import Template
 from typing import Any
 
@@ -33,8 +33,9 @@ from kgtable.systems.dmral.coverage_retrieval import (
     unmarked,
 )
 from kgtable.systems.tablerag.actions import EMPTY
+from kgtable.tables.model import Role
 
-ROWS_SHOWN = 3
+ROWS_SHOWN, VALUES_SHOWN = 3, 6
 LONGEST_CELL = 60
 _FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
 _SCHEMA: Mapping[str, Any] = {
@@ -127,10 +128,17 @@ class StepwiseSolver:
         lines.append("Tables:\n<<<")
         for id in ids:
             relation = relations_of(evidence.source)[id]
-            lines.append(_data(f"{evidence.alias(id)} ({id}): {' | '.join(c.header for c in relation.columns)}"))
+            columns = range(len(relation.columns))
+            headers = (_data(column.header) for column in relation.columns)
+            lines.append(f"{evidence.alias(id)} ({_data(id)}): {' | '.join(headers)}")
             for row in range(min(ROWS_SHOWN, len(relation))):
-                cells = (relation.text(row, column)[:LONGEST_CELL] for column in range(len(relation.columns)))
-                lines.append("  " + _data(" | ".join(cells)))
+                cells = (_data(relation.text(row, column)[:LONGEST_CELL]) for column in columns)
+                lines.append(f"  {' | '.join(cells)}")
+            for column in columns:
+                if relation.columns[column].role in (Role.CATEGORY, Role.FLAG):
+                    texts = (relation.text(row, column)[:LONGEST_CELL] for row in range(len(relation)))
+                    values = islice(dict.fromkeys(filter(None, texts)), VALUES_SHOWN)
+                    lines.append(f"  {_data(relation.columns[column].header)}: {_data('; '.join(values))}, …")
         lines.append(">>>\nJoins:\n<<<")
         for one, other in combinations(ids, 2):
             for join in self._relations.between(one, other)[:2]:
