@@ -256,7 +256,7 @@ NOT_ASKED = "Dry run: no model was called. Estimated usage is shown."
 LONGEST_QUESTION = 10_000
 """Characters a question may have."""
 
-Retrieve = Callable[[str, int, str], Retrieval]
+Retrieve = Callable[[str, int | None, str], Retrieval]
 OnFound = Callable[[Retrieval], None]
 
 
