@@ -397,7 +397,7 @@ class KnowledgeGraph:
             k: maximum number of triples; None takes 300, or as many as the budget of ``thesis`` says.
             method: the name of a retrieval method, see ``kgtable retrieve --help``.
             format: the text form of whole tables for ``bm25`` and ``dense``; None is the method's default.
-            embedding: the embedding model of ``dense``; None is the method's default.
+            embedding: the embedding model of ``dense``, ``thesis`` and ``tablerag``; None is the method's default.
             llm: a model that gives ``hybrid`` the question's labels, and describes each table once for the format
                 ``written-schema``.
             rerank: let the model order the best tables. Ignored without `llm`.

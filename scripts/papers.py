@@ -4,7 +4,7 @@
     python scripts/papers.py all --data BENCH --small --graphs DIR
 
 BENCH holds the benchmark folders. Questions and tables are copied below ``--graphs`` (a temporary folder by default)
-and built there once. ``--small`` takes 40 questions and 120 tables of each benchmark, ``--limit N`` N questions. No
+and built there once. ``--small`` takes 24 questions and 120 tables of each benchmark, ``--limit N`` N questions. No
 language model is asked: tables that need one are named in a line. The papers' figures are in ``scripts/papers.toml``.
 """
 
@@ -43,11 +43,11 @@ from scripts.benchmarks.folder import BenchmarkFolder, read_json_lines
 from scripts.benchmarks.grown_tables import growth_benchmark
 
 PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-SMALL_QUESTIONS, SMALL_TABLES, SMALL_BYTES = 40, 120, 20_000
+SMALL_QUESTIONS, SMALL_TABLES, SMALL_BYTES = 24, 120, 20_000
 """What a small run takes of a benchmark, and the largest file of a table in it."""
 
-SLOW = 4
-"""A small run takes a quarter of that where each question or table takes seconds."""
+SLOW_QUESTIONS, SLOW_TABLES = 8, 60
+"""The same where each question or table takes seconds."""
 
 Figures = Mapping[str, float]
 Item = Mapping[str, Any]
@@ -127,15 +127,15 @@ class Bench:
         }
         asked = [item for item in read_json_lines(source / f"questions.{split}.jsonl") if item.get("tables")]
         asked = [item for item in asked if wanted(item) and not large & set(item["tables"])]
-        part = SLOW if slow else 1
-        count = min(self.limit or (SMALL_QUESTIONS // part if self.small else len(asked)), len(asked))
+        few = SLOW_QUESTIONS if slow else SMALL_QUESTIONS
+        count = min(self.limit or (few if self.small else len(asked)), len(asked))
         key = "-".join(filter(None, (name, split, label, variant, str(count), "slow" * slow, "small" * self.small)))
         folder = self.graphs / key
         if not (folder / "kg").exists():
             asked = [asked[number * len(asked) // count] for number in range(count)]
             every = {path.stem: None for path in sorted((source / "tables").iterdir()) if path.stem not in large}
             gold = dict.fromkeys(id for item in asked for id in item["tables"])
-            most = max(SMALL_TABLES // part, len(gold)) if self.small else None
+            most = max(SLOW_TABLES if slow else SMALL_TABLES, len(gold)) if self.small else None
             self._copy(source, folder, split, asked, list({**gold, **every})[:most], variant)
         return Corpus(split, Benchmark(folder), kgtable.build(folder / "tables", folder / "kg"))
 
@@ -223,9 +223,8 @@ def thesis(bench: Bench) -> None:
     for name, paper in PAPER["thesis"]["compared"].items():
         budget = paper["budget"]
         corpus = bench.corpus(name, paper["split"], has_traced_cells, label="cells", slow=True)
-        ours = [f"thesis:budget={budget},embedding={embedding}" for embedding in bench.embeddings]
         found = {**corpus.measured(("bm25", "dense"), embeddings=bench.embeddings)}
-        found |= corpus.measured((*ours, "hybrid"), k=budget)
+        found |= corpus.measured((f"thesis:budget={budget}", "hybrid"), embeddings=bench.embeddings, k=budget)
         rows: list[Sequence[object]] = []
         for method, of in found.items():
             figures = next(
@@ -234,7 +233,7 @@ def thesis(bench: Bench) -> None:
             by_table = method.startswith(("bm25", "dense"))
             score, missed = ("recall@30", "no_table") if by_table else (f"cells@{budget}", "no_cell")
             rows.append((method, (of[score], figures[0]), (round(of[missed] * len(corpus.questions)), figures[1])))
-        recall = found[ours[0]][f"cells@{budget}"], paper["thesis"][0]
+        recall = found[f"thesis:budget={budget}/{bench.embeddings[0]}"][f"cells@{budget}"], paper["thesis"][0]
         kept.append((name, (len(corpus.questions), paper["asked"]), budget, recall))
         show("thesis-compared", rows, table=paper["table"], asked=paper["asked"], **corpus.sizes)
     show("thesis-4", kept)

@@ -45,7 +45,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--table-format", "--format", "formats", multiple=True, help="Text form of whole tables, for bm25 and dense."
 )
-@click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense.")
+@click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense, thesis and tablerag.")
 @click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
 @click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
 @click.option("--model", "models", multiple=True, help="Language model that answers.")

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 FORMATTED = ("bm25", "dense")
 """The methods that index whole tables as text."""
 
+EMBEDDED = ("dense", "thesis", "tablerag")
+"""The methods that can take another embedding than the graph's."""
+
 HYBRID = "hybrid"
 RULES, LABELS, RERANK = "rules", "labels", "labels+rerank"
 ASSISTS = (RULES, LABELS, RERANK)
@@ -96,7 +99,7 @@ def systems(
 ) -> tuple[System, ...]:
     """All valid combinations of the options, without duplicates, in a stable order.
 
-    Formats go with `bm25` and `dense` only, embeddings with `dense`, assists with `GUIDED`; presentations
+    Formats go with `bm25` and `dense` only, embeddings with `EMBEDDED`, assists with `GUIDED`; presentations
     and prompts are for answers, and `zero-shot` has no context to present. Raises `UsageError` for
     unknown names.
     """
@@ -111,7 +114,7 @@ def systems(
     for method in methods:
         choices = product(
             (formats if method in FORMATTED else ()) or (None,),
-            (embeddings if method == "dense" else ()) or (None,),
+            (embeddings if method.partition(":")[0] in EMBEDDED else ()) or (None,),
             (() if method == ZERO_SHOT else presentations) or (None,),
             (() if method == ZERO_SHOT else prompts) or (None,),
             models or (None,),

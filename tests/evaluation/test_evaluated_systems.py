@@ -15,9 +15,9 @@ from tests.evaluation.sample import answer
 
 def test_choices_go_only_where_they_make_sense() -> None:
     found = systems(
-        ("hybrid", "bm25", "dense", "zero-shot"),
+        ("hybrid", "bm25", "dense", "thesis:k=2", "zero-shot"),
         formats=("csv", "markdown"),
-        embeddings=("minilm",),
+        embeddings=("minilm", "none"),
         presentations=("subtable",),
         assists=("rules", "labels"),
         models=("m",),
@@ -27,8 +27,9 @@ def test_choices_go_only_where_they_make_sense() -> None:
         by_method.setdefault(system.method, []).append(system)
     assert [system.assist for system in by_method["hybrid"]] == ["rules", "labels"]
     assert [system.format for system in by_method["bm25"]] == ["csv", "markdown"]
-    assert {system.embedding for system in by_method["dense"]} == {"minilm"}
+    assert {system.embedding for system in by_method["dense"]} == {"minilm", "none"}
     assert {system.embedding for system in by_method["bm25"]} == {None}
+    assert [system.embedding for system in by_method["thesis:k=2"]] == ["minilm", "none"]
     (zero_shot,) = by_method["zero-shot"]
     assert (zero_shot.presentation, zero_shot.model) == (None, "m")
     assert not zero_shot.retrieves

@@ -27,6 +27,12 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.Knowledg
             yield kg
 
 
+def test_the_embedding_of_the_call_is_that_of_the_filter(graph: kgtable.KnowledgeGraph) -> None:
+    with pytest.raises(RetrievalError, match="filter of thesis needs an embedding"):
+        graph.retrieve(QUESTION, 3, "thesis", embedding="none")
+    assert len(graph.retrieve(QUESTION, 3, "thesis", embedding="minilm").triples) == 3
+
+
 def places(found: kgtable.Retrieval) -> list[tuple[str, int, int]]:
     return [tuple(at) for at in found.addresses]
 

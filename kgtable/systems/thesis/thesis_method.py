@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import chain
@@ -254,7 +254,8 @@ class ThesisSolver:
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The retriever over a graph on disk or behind an endpoint."""
-    return ThesisRetriever(retrievers, _chosen(choice.options))
+    options = _chosen(choice.options)
+    return ThesisRetriever(retrievers, replace(options, embedding=options.embedding or choice.embedding or ""))
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None, settings: Settings) -> Solver:
