@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from html import escape, unescape
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote, urlencode
 
@@ -225,11 +225,10 @@ def _unit(unit: _Found) -> str:
 
 def _grid(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Cells that are HTML already as a table."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    lines = (
-        "".join(f'<td{" class=number" if parse_number(unescape(cell)) else ""} dir="auto">{cell}</td>' for cell in row)
-        for row in rows
-    )
+    held = [[(" class=number" if parse_number(unescape(cell)) else "", cell) for cell in row] for row in rows]
+    kinds = [max(kinds, key=kinds.count) for kinds in zip(*([kind for kind, _ in row] for row in held), strict=True)]
+    head = "".join(f'<th{kind} scope="col">{name}</th>' for name, kind in zip_longest(names, kinds, fillvalue=""))
+    lines = ("".join(f'<td{kind} dir="auto">{cell}</td>' for kind, cell in row) for row in held)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Rows"><table class="list">'

@@ -305,6 +305,10 @@ def test_tabs_and_the_history_outlive_the_page(browser: Browser) -> None:
     assert violations(browser) == []
     browser.find("#close-tab").click()
     assert len(browser.all("#queries [aria-pressed]")) == 1
+    for _ in range(2):  # the prefixes that the page adds make no other query of it
+        opened(browser, "SELECT * { ?s rdfs:label ?o } LIMIT 1")
+        browser.find("table.results")
+    assert len(browser.all("#queries [aria-pressed]")) == 2
     for _ in range(30):
         browser.find("#open-tab").click()
     assert len(browser.all("#queries [aria-pressed]")) == 12

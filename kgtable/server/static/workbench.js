@@ -61,6 +61,9 @@ export class RowsView {
   }
 }
 
+/** A query on one line without its prefixes, which the page adds. */
+const bare = (query) => query.split("\n").filter((line) => !/^\s*prefix\b/i.test(line)).join(" ").trim();
+
 /** What the browser keeps of a page: its tabs, the one that is open, and the queries that were run. */
 class Kept {
   constructor(name, start) {
@@ -122,9 +125,12 @@ export class Workbench {
     this.asked = parameters().get("query");
     this.kept = new Kept(`kgtable-tabs:${location.pathname}`, this.asked ?? start);
     if (this.asked !== null && this.kept.query !== this.asked) {
-      const known = this.kept.tabs.findIndex(({ query }) => query === this.asked);
-      if (known >= 0) this.kept.choose(known);
-      else this.kept.open(this.asked);
+      const known = this.kept.tabs.findIndex(({ query }) => bare(query) === bare(this.asked));
+      if (known < 0) this.kept.open(this.asked);
+      else {
+        this.kept.choose(known);
+        this.kept.query = this.asked;
+      }
     }
     const note = later(() => {
       const query = this.editor.getValue();
@@ -174,8 +180,7 @@ export class Workbench {
     fill(tabs, kept.tabs.map(tab),
       h("button", { type: "button", class: "plain", id: "open-tab", "aria-label": "New query", title: "New query", onclick: () => turn(() => kept.open(this.start)) }, "+"),
       kept.tabs.length > 1 ? h("button", { type: "button", class: "plain", id: "close-tab", "aria-label": "Close this query", title: "Close this query", onclick: () => turn(() => kept.close()) }, "✕") : null);
-    const first = (query) => query.split("\n").filter((line) => line.trim() && !/^\s*prefix\b/i.test(line)).join(" ").slice(0, 80);
-    fill(runs, kept.runs.map((query) => h("li", {}, h("button", { type: "button", title: query.slice(0, 1000), onclick: () => this.editor.setValue(query) }, first(query)))));
+    fill(runs, kept.runs.map((query) => h("li", {}, h("button", { type: "button", title: query.slice(0, 1000), onclick: () => this.editor.setValue(query) }, bare(query).slice(0, 80)))));
     runs.closest("details").hidden = !kept.runs.length;
   }
 
