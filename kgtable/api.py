@@ -93,7 +93,7 @@ def build(
         mapping: decisions about columns, or a CSV or XLSX file of them.
         base: what generated IRIs begin with; None keeps that of the last build.
         embedding: the model of the search index; ``"none"`` makes a lexical one.
-        workers: number of processes. Each beyond the first imports the calling script anew, which must then be guarded
+        workers: number of processes. Each beyond the first imports the calling script again, which must then be guarded
             by ``if __name__ == "__main__"``; the command line, which is safe, uses all processors.
         scheduler: address of a Dask scheduler whose workers convert the tables; needs `parts`.
         parts: a folder or fsspec URL (``s3://…``) for their part files; those that are there already are kept.

@@ -180,7 +180,7 @@ class RetrievalError(KgtableError):
 class LLMError(KgtableError):
     """The language model could not be used.
 
-    `usage` counts the tokens spent all the same (a `kgtable.llm.protocol.Usage`); None where there are none.
+    `usage` counts the tokens spent all the same (a `kgtable.llm.protocol.Usage`); None if there are none.
     """
 
     usage: object | None = None
@@ -224,7 +224,7 @@ class ProgramError(KgtableError):
 
 
 class ProgramSyntaxError(ProgramError):
-    """JSON that is no program: an unknown operator or field, a wrong type, or beyond the limits."""
+    """JSON that is not a program: an unknown operator or field, a wrong type, or beyond the limits."""
 
 
 class UnknownTableError(ProgramError):

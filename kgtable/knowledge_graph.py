@@ -325,7 +325,7 @@ class KnowledgeGraph:
     def chart(self, query: str, title: str = "") -> Chart | None:
         """Draw the first rows of a SELECT query: their first numbers over the texts or periods beside them.
 
-        Returns None where the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
+        Returns None if the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
 
         >>> kg.chart("ASK {}") is None
         True

@@ -146,7 +146,7 @@ class ChildProcess:
         return ""
 
     def close(self) -> int:
-        """Kill it and everything that it started; gives how it ended."""
+        """Kill it and everything that it started; returns how it ended."""
         if self._child.poll() is None:
             with suppress(OSError):
                 if os.name == "posix":

@@ -33,7 +33,7 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 def storage_errors(place: Path | str) -> Iterator[None]:
     """Turn an `OSError` of the block into a `StorageError` that names the place and the remedy.
 
-    A reader that closed its pipe is no fault of the storage: `BrokenPipeError` stays what it is.
+    A reader that closed its pipe is not a fault of the storage: `BrokenPipeError` stays what it is.
     """
     try:
         yield
@@ -110,7 +110,7 @@ def exclusive_lock(path: Path, wait: float = 0) -> Iterator[None]:
 
 _BETWEEN_TRIES = 0.02
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Flags of `os.open` for a file that is no link, and no pipe that waits for its other end."""
+"""Flags of `os.open` for a file that is not a link, and no pipe that waits for its other end."""
 
 
 def refuse_links(folder: Path) -> None:
@@ -204,7 +204,7 @@ class Lease:
 
 
 def _open_lease(path: Path) -> int | None:
-    """The open lease file; None where there is none and none can be made, as on a read-only disk."""
+    """The open lease file; None if there is none and none can be made, as on a read-only disk."""
     with suppress(FileNotFoundError):
         return _opened(path, os.O_RDONLY)
     return _opened(path, os.O_RDWR | os.O_CREAT)
@@ -225,7 +225,7 @@ def _close(descriptor: int | None) -> None:
 
 
 def remove_unread(folder: Path) -> bool:
-    """Remove a folder unless somebody holds a `Lease` on it; gives whether it was removed.
+    """Remove a folder unless somebody holds a `Lease` on it; returns whether it was removed.
 
     It is renamed first, so that nobody finds half of it.
     """
@@ -252,7 +252,7 @@ def remove_unread(folder: Path) -> bool:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Write a file that replaces `path` only when the block ends without an error.
 
-    A link is followed, and a file that is there keeps its mode and owner. What is no regular file (a
+    A link is followed, and a file that is there keeps its mode and owner. What is not a regular file (a
     device, a pipe) is written to as it is, piece by piece. Raises `StorageError`.
     """
     with storage_errors(path):
@@ -306,7 +306,7 @@ class _PassingWriter(io.BufferedWriter):
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What is at the path, links followed; None where nothing is."""
+    """What is at the path, links followed; None if nothing is."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -376,7 +376,7 @@ def make_folder(path: Path) -> None:
 def make_private(path: Path) -> None:
     """Create a file that only its owner may read and write, in such folders; restrict an existing file likewise.
 
-    What is no regular file, or belongs to somebody else, stays as it is. Raises `OSError`.
+    What is not a regular file, or belongs to somebody else, stays as it is. Raises `OSError`.
     """
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
@@ -398,7 +398,7 @@ def append_file(path: Path, out: IO[bytes]) -> None:
 
 
 def _copy_in_kernel(source: IO[bytes], out: IO[bytes]) -> bool:
-    """Copy within the kernel; gives whether it could, and if not, nothing was copied."""
+    """Copy within the kernel; returns whether it could, and if not, nothing was copied."""
     if sys.platform != "linux":
         return False
     copied = 0

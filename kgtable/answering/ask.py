@@ -368,7 +368,7 @@ class Asker:
         return replace(answer, usage=meter.to_json())
 
     def follow(self, answer: Answer, said: str) -> Answer | None:
-        """The answer of the program before with the field changed that a follow-up names; None where it names none."""
+        """The answer of the program before with the field changed that a follow-up names; None if it names none."""
         if answer.retrieval is None:
             return None
         return changed_answer(answer, said, Evidence(answer.retrieval, self._source, self._relations))

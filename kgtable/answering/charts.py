@@ -230,7 +230,7 @@ def _datum(point: ChartPoint, over_columns: bool, power: int) -> dict[str, Any]:
 
 
 def _by_period(names: Sequence[str]) -> list[str] | None:
-    """The names in the order of the periods they name; None where one names none, or two name the same."""
+    """The names in the order of the periods they name; None if one names none, or two name the same."""
     periods = {name: find_period(name) for name in names}
     if None in periods.values() or len(set(periods.values())) < len(names):
         return None
@@ -258,7 +258,7 @@ MOST_POINTS = 60
 
 
 def chart_of_columns(columns: Mapping[str, Sequence[Any]], title: str = "", unit: str | None = None) -> Chart | None:
-    """The chart of a result, whose columns are chosen by what they hold; None where nothing can be drawn.
+    """The chart of a result, whose columns are chosen by what they hold; None if nothing can be drawn.
 
     The first column of numbers is drawn over the texts that tell the rows apart, or over a column of years. A column
     with one QUDT unit alone says what the numbers are in, where no `unit` is given. Of a long result the first

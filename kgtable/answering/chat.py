@@ -48,7 +48,7 @@ _SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn: what was said, the question that it stands for, and the answer; None where that is not known."""
+    """One turn: what was said, the question that it stands for, and the answer; None if that is not known."""
 
     said: str
     question: str
@@ -148,7 +148,7 @@ class Chat:
             return Turn(said, said)
 
     def _followed(self, said: str) -> Answer | None:
-        """By rules, the answer before with the field changed that is said; a question of its own is no follow-up."""
+        """By rules, the answer before with the field changed that is said; a question of its own is not a follow-up."""
         if self._asker.llm is not None or not may_follow(said):
             return None
         answers = (turn.answer for turn in reversed(self.turns) if turn.answer is not None)
@@ -211,7 +211,7 @@ _UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
 
 def follows(question: str) -> str | None:
-    """What a question names anew where it is not a question of its own; None where it is one.
+    """What a question names again where it is not a question of its own; None if it is one.
 
     >>> follows("And in 2022?"), follows("what about the Moon?"), follows("Which planet is the largest?")
     ('2022', 'Moon', None)

@@ -46,7 +46,7 @@ class TableSource(Protocol):
         ...
 
     def row(self, id: str, row: int) -> TableRow | None:
-        """One row of the grid, or None where there is none."""
+        """One row of the grid, or None if there is none."""
         ...
 
     def rows(self, id: str, rows: Iterable[int]) -> Mapping[int, TableRow]:
@@ -181,7 +181,7 @@ class Evidence:
         return f"{self.alias(table)}.r{row}.c{column}"
 
     def resolve(self, cell_id: str) -> Citation | None:
-        """The cell with this short id, or None where no such cell holds text."""
+        """The cell with this short id, or None if no such cell holds text."""
         match = _CELL_ID.fullmatch(cell_id.strip()) or _TEXT_ID.fullmatch(cell_id.strip())
         if match is None or not 0 < int(match[1]) <= len(self.named):
             return None
@@ -199,7 +199,7 @@ class Evidence:
         return next(filter(None, cells), None)
 
     def cell(self, table: str, row: int, column: int) -> Citation | None:
-        """The cell at a grid position, or None where the table holds no text there."""
+        """The cell at a grid position, or None if the table holds no text there."""
         frame = self.source.frame(table).table
         found = self.source.row(table, row)
         if found is None or column >= len(found.cells) or not found.cells[column].strip():

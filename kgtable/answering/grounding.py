@@ -250,7 +250,7 @@ def _check_words_of_results(text: str, facts: Facts, found: TextCheck) -> str:
 
 
 def _without(text: str, part: str) -> str | None:
-    """The text with a part of it, as whole words, taken out; None where it is not in it."""
+    """The text with a part of it, as whole words, taken out; None if it is not in it."""
     match = re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text, re.IGNORECASE) if part.strip() else None
     return f"{text[: match.start()]} ; {text[match.end() :]}" if match else None
 

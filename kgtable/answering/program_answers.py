@@ -192,7 +192,7 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
 def changed_answer(answer: Answer, said: str, evidence: Evidence) -> Answer | None:
     """The answer of the program before with the field changed that a follow-up names, such as the year or the key.
 
-    None where fields cannot say the program before, the follow-up names no field of it, or nothing is found then.
+    None if fields cannot say the program before, the follow-up names no field of it, or nothing is found then.
     """
     asked = None if answer.program is None else fields_of(answer.program)
     if asked is None:

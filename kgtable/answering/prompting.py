@@ -141,7 +141,7 @@ class Presentation(Protocol):
 
     @property
     def narrower(self) -> Presentation | None:
-        """The same with fewer cells of each row, for want of room; None where there is nothing less."""
+        """The same with fewer cells of each row, for want of room; None if there is nothing less."""
         ...
 
 
@@ -258,7 +258,7 @@ def make_prompt(
 
 
 _PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
-"""Its form stands in the prompt: what is no program goes back to the model with the fault named."""
+"""Its form stands in the prompt: what is not a program goes back to the model with the fault named."""
 
 _CITATIONS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 

@@ -89,7 +89,7 @@ def _sum(one: Mapping[_Key, int], other: Mapping[_Key, int]) -> dict[_Key, int]:
 
 
 CONVERT_ALL_ABOVE = 0.3
-"""With a greater share of its quads gone or changed, a graph is converted and loaded anew."""
+"""With a greater share of its quads gone or changed, a graph is converted and loaded again."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class GenerationContent:
         out.write(writer.end().encode("utf-8"))
 
     def _write_tables(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
-        """Write the tables, the first job's directly to `out`; gives whether there were any."""
+        """Write the tables, the first job's directly to `out`; returns whether there were any."""
         jobs = self._jobs(folder)
         if not out.seekable() or self._runner is not None:
             return self._join(out, between, self._run(jobs), written=False)

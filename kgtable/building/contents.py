@@ -48,7 +48,7 @@ class PartFiles:
         self._paths = paths
 
     def get(self, id: str) -> TableContent | None:
-        """The content of a table, its rows read when they are walked; None where no file has it. Raises `OSError`."""
+        """The content of a table, its rows read when they are walked; None if no file has it. Raises `OSError`."""
         places = self._places.get(id)
         return None if places is None else TableContent.from_parts(id, map(_part_at, places))
 

@@ -48,7 +48,7 @@ _CONVERTING = ("values", "text", "tables", "ontology", "graph")
 def conversion_version() -> str:
     """A hash of everything that decides which statements a file becomes: the code and the vocabulary.
 
-    A graph that was built by another version is converted anew.
+    A graph that was built by another version is converted again.
     """
     digest = hashlib.sha256(__version__.encode())
     folders = [(PACKAGE / room, "*.py") for room in _CONVERTING]
@@ -181,7 +181,7 @@ def plan_jobs(
 
 
 def _split(file: TableFile, version: FileVersion | None, parts: int, limits: ReadLimits) -> SplitFile | None:
-    """Hash and scan a file; None where its rows are not shared out or it cannot be read."""
+    """Hash and scan a file; None if its rows are not shared out or it cannot be read."""
     if not file.media_type.startswith("text/"):
         return None
     try:
@@ -216,7 +216,7 @@ def run_jobs(
 def in_processes(
     jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int
 ) -> Iterator[Iterator[Converted]]:
-    """Run the jobs in other processes while the block lasts; gives their results in order.
+    """Run the jobs in other processes while the block lasts; returns their results in order.
 
     A file whose process does not survive it is named in its record, and the others are converted.
     """

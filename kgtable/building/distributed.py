@@ -47,7 +47,7 @@ class Scheduler:
     parts: str
 
     def run(self, jobs: Sequence[ConversionJob], settings: ConversionOptions) -> Iterator[Converted]:
-        """Run the jobs on the workers, but those whose parts are there; gives the results in order.
+        """Run the jobs on the workers, but those whose parts are there; returns the results in order.
 
         Raises `MissingExtraError` without Dask, `UsageError` where no scheduler answers, `StorageError` where
         parts cannot be read or written, or a job ended all workers that tried it.

@@ -182,7 +182,7 @@ def push(
     again: bool = False,
     progress: Progress = silent,
 ) -> int:
-    """Make an engine hold the `named` graphs and the description as they are in `source`; gives the triples sent.
+    """Make an engine hold the `named` graphs and the description as they are in `source`; returns the triples sent.
 
     Each graph takes the place of what was there under its name. What was sent is remembered in `folder` after
     each batch, and not sent again unless it changed, or the engine does not have it any more: it is asked for
@@ -247,7 +247,7 @@ def _batches(source: TripleStore, graphs: Sequence[str | None]) -> Iterator[list
 
 
 def _put(target: RemoteStore, graph: GraphText) -> RemoteStoreError | None:
-    """Send a graph; gives the error where that fails, so that the others of the batch are sent all the same."""
+    """Send a graph; returns the error where that fails, so that the others of the batch are sent all the same."""
     try:
         target.put_graph(graph.name, graph.text)
     except RemoteStoreError as error:

@@ -87,7 +87,7 @@ def write_csv_files(
     as_file: bool = False,
     defuse: bool = False,
 ) -> list[Path]:
-    """Write tables as CSV to `out`, a folder for their files or the file of the only one; gives the paths.
+    """Write tables as CSV to `out`, a folder for their files or the file of the only one; returns the paths.
 
     `out` is a file if it exists as one, if its suffix is ``.csv``, or with `as_file` if it has any suffix. With
     `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises `UsageError` where several
@@ -111,7 +111,7 @@ def write_csv_files(
 def write_csv_folder(
     store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path, *, defuse: bool = False
 ) -> list[Path]:
-    """One CSV file a table, named after its id; gives the paths. Raises `StorageError`."""
+    """One CSV file a table, named after its id; returns the paths. Raises `StorageError`."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []

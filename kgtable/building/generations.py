@@ -200,7 +200,7 @@ class GraphDirectory:
         return generation
 
     def endpoint(self) -> StoreEndpoint | None:
-        """The endpoint that the directory points to; None where it holds a graph."""
+        """The endpoint that the directory points to; None if it holds a graph."""
         pointer = self._pointer()
         content = pointer.get("endpoint")
         if not isinstance(content, dict):
@@ -257,7 +257,7 @@ class GraphDirectory:
 
     @contextmanager
     def building(self) -> Iterator[Generation | None]:
-        """Lock the graph for one build; gives the current generation, None at the first build.
+        """Lock the graph for one build; returns the current generation, None at the first build.
 
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """

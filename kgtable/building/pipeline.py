@@ -292,7 +292,7 @@ def _make(
 def _load_tables(
     generation: Generation, before: Catalogue, assembly: GenerationContent, folder: Path, watch: Stopwatch
 ) -> bool:
-    """Fill the store with the graphs of the tables; gives whether its default graph is the description before."""
+    """Fill the store with the graphs of the tables; returns whether its default graph is the description before."""
     previous = generation.previous
     tables = watch.waiting("converting", assembly.table_texts(folder))
     with watch.stage("loading"), storage_errors(generation.path):

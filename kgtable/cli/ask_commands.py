@@ -480,7 +480,7 @@ def program_shown(graph: KnowledgeGraph, program: Program, name: str) -> str:
 
 
 def compiled(graph: KnowledgeGraph, program: Program) -> tuple[str | None, str]:
-    """The SPARQL that a program becomes; None where it does not map, with the reason."""
+    """The SPARQL that a program becomes; None if it does not map, with the reason."""
     try:
         return graph.compile(program), ""
     except ProgramCompilationError as error:

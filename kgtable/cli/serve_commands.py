@@ -23,7 +23,7 @@ from kgtable.server.options import DefaultGraph
 
 
 def _a_number(context: click.Context, option: click.Parameter, value: float) -> float:
-    """The value; no comparison refuses what is no number, and no time would be beyond it."""
+    """The value; no comparison refuses what is not a number, and no time would be beyond it."""
     if math.isnan(value):
         raise click.BadParameter("it must be a number.")
     return value

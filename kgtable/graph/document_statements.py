@@ -180,7 +180,7 @@ class StoredDocument:
 
 
 def read_document(store: TripleStore, id: str, names: Namespaces) -> StoredDocument | None:
-    """The document with this id; None where the graph holds none."""
+    """The document with this id; None if the graph holds none."""
     iri = names.document_iri(id)
     said: dict[str, dict[str, list[ObjectTerm]]] = defaultdict(lambda: defaultdict(list))
     for triple in store.graph(iri):

@@ -85,7 +85,7 @@ _TIMES: Mapping[str, Callable[[str], date | time]] = {
 
 
 def python_value(term: Any) -> Any:
-    """A term as a Python value: exact numbers, booleans, dates, times, texts; None where a variable is unbound."""
+    """A term as a Python value: exact numbers, booleans, dates, times, texts; None if a variable is unbound."""
     if not isinstance(term, ox.Literal):
         return None if term is None else str(term.value) if hasattr(term, "value") else str(term)
     datatype = term.datatype.value

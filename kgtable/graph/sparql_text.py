@@ -280,7 +280,7 @@ class SyntaxFault:
 
 
 def syntax_fault(error: SyntaxError, query: str) -> SyntaxFault | None:
-    """The engine's syntax error in `query`, shortened for people; None where it names no place."""
+    """The engine's syntax error in `query`, shortened for people; None if it names no place."""
     match = _PLACE.search(str(error))
     if match is None:
         return None
@@ -302,7 +302,7 @@ def syntax_fault(error: SyntaxError, query: str) -> SyntaxFault | None:
 
 
 def _other_form(query: str) -> int | None:
-    """Where a query begins that is not of a form that queries have; None where it is of one."""
+    """Where a query begins that is not of a form that queries have; None if it is of one."""
     try:
         words = (token for token in tokens(query) if token.kind == "word" and not token.is_word("PREFIX", "BASE"))
         first = next(words, None)

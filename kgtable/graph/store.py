@@ -413,7 +413,7 @@ def record_checksums(store: Path) -> None:
 def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
     """The names of files that are missing or not what was written, without which the store is not the same.
 
-    None where nothing was recorded. Data files of more than `most` bytes together are not looked at. In a store that
+    None if nothing was recorded. Data files of more than `most` bytes together are not looked at. In a store that
     another program wrote to since, only the data files that are still there are.
     """
     known = recorded(store)

@@ -183,7 +183,7 @@ class TableStatements:
             return DecodedTable(TableFrame(table, body_rows(table), self._predicates), rows)
 
     def row(self, index: int) -> TableRow | None:
-        """A row of the grid; None where the statements name none."""
+        """A row of the grid; None if the statements name none."""
         with _sound(self.id):
             return self._row(index) if index in self._rows else None
 

@@ -139,11 +139,11 @@ class TableReader:
         return found
 
     def read(self, id: str) -> Table:
-        """The whole table, read anew."""
+        """The whole table, read again."""
         return self._statements(id).table()
 
     def content(self, id: str, rows: Iterable[int] | None = None) -> TableContent:
-        """The texts and values of all its cells, read anew; with `rows`, of a large table those of these rows alone."""
+        """The texts and values of its cells, read again; with `rows`, of a large table those of these rows alone."""
         if rows is not None and self._is_large(id):
             return self._parts_of(id, rows).content()
         return self._statements(id).content()
@@ -166,7 +166,7 @@ class TableReader:
         return self._with_contained(replace(frame, table=replace(frame.table, structure=structure)))
 
     def row(self, id: str, row: int) -> TableRow | None:
-        """One row of the grid, or None where the table has none there."""
+        """One row of the grid, or None if the table has none there."""
         return self.rows(id, [row]).get(row)
 
     def rows(self, id: str, rows: Iterable[int]) -> dict[int, TableRow]:
@@ -213,7 +213,7 @@ class TableReader:
         return sorted(found, key=lambda pair: (pair[0], str(pair[1])))
 
     def cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
-        """The cells at these addresses, None where the graph holds none.
+        """The cells at these addresses, None if the graph holds none.
 
         Each is given with its column's predicate (a full IRI), None for a cell above the body.
         """

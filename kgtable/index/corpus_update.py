@@ -344,7 +344,7 @@ MOST_DRIFT = 0.02
 Until then those of the unchanged tables stay, and changed ones are compared with what the index finds near them."""
 
 MOST_FRESH = 0.5
-"""The share of new tables, or of new texts, beyond which everything is made anew."""
+"""The share of new tables, or of new texts, beyond which everything is made again."""
 
 Infer: TypeAlias = Callable[[TableProfiles], Sequence[InferredName]]
 
@@ -413,7 +413,7 @@ class GenerationCorpus:
         saved: the corpus.
         names: the names, of which some were given by users and models.
         nearby: the places of the changed tables and of those that they may be related with, where names and relations
-            of the others stay as they were; None where they were looked for in all tables.
+            of the others stay as they were; None if they were looked for in all tables.
         kept: the ids of the tables whose joins with each other stay in that case.
         drift: tables that changed since relations were last looked for in all tables.
     """
@@ -475,7 +475,7 @@ class GenerationCorpus:
         saved: SavedCorpus,
         relations: Callable[[], TableRelations],
     ) -> bool:
-        """Find the tables near those that changed, if few did; gives whether it is so."""
+        """Find the tables near those that changed, if few did; returns whether it is so."""
         same = earlier.tables_called_as_in(supposed)
         drift = earlier.drift_to(self._ids, same)
         if len(self._ids) < LEAST_TABLES or drift > MOST_DRIFT * len(self._ids):
@@ -506,7 +506,7 @@ class GenerationCorpus:
     def _write(
         self, folder: Path, names: InferredNames, earlier: EarlierCorpus | None, *, has_grams: bool = True
     ) -> bool:
-        """Write the corpus under these names; gives whether the grams of its texts were written as well."""
+        """Write the corpus under these names; returns whether the grams of its texts were written as well."""
         fresh = self._fresh(names, earlier)
         if earlier is None or len(fresh) > MOST_FRESH * len(self._ids):
             assemble(read_contents(self._generation, self._ids), folder, names)

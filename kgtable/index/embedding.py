@@ -153,7 +153,7 @@ def release_embedders() -> None:
 
 
 def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
-    """Load an embedder as `load_embedder` does; log once and return None where the extra is missing."""
+    """Load an embedder as `load_embedder` does; log once and return None if the extra is missing."""
     return _with_weights(_loaded(DEFAULT), name) if _RECORDED.fullmatch(name) else _loaded(name)
 
 

@@ -59,7 +59,7 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[StoredPassage
 def joined(
     parts: Iterable[tuple[Sequence[StoredPassage], Sequence[Piece]]],
 ) -> tuple[list[StoredPassage], list[Piece]]:
-    """Passages and pieces of several documents one after the other, the pieces numbered anew."""
+    """Passages and pieces of several documents one after the other, the pieces renumbered."""
     passages: list[StoredPassage] = []
     pieces: list[Piece] = []
     for own, of_own in parts:

@@ -68,7 +68,7 @@ class VectorCache:
         self._known.update((key, (vectors, row)) for row, key in enumerate(keys))
 
     def embed(self, texts: Sequence[str], path: Path) -> tuple[Matrix, IntArray]:
-        """Write the vectors of the texts to a file as they come; gives them memory-mapped, and their hashes.
+        """Write the vectors of the texts to a file as they come; returns them memory-mapped, and their hashes.
 
         The shapes are (n, dimension) and (n, 16).
         """
@@ -139,7 +139,7 @@ class Vectors:
         return np.asarray(texts)[places], cosines
 
     def of(self, text: int) -> Matrix | None:
-        """The vector of a text by its id, shape (dimension,); None where no vocabulary has it."""
+        """The vector of a text by its id, shape (dimension,); None if no vocabulary has it."""
         for kind, texts in self.texts.items():
             place = int(np.searchsorted(texts, text))
             if place < len(texts) and texts[place] == text:

@@ -1,7 +1,7 @@
 """A Model Context Protocol server over one graph: tools that ask, look and compute, and cells as resources.
 
 Questions, queries and programs run in the worker processes of `kgtable.server`, under its limits of time, memory
-and size; a graph that is built anew is served from its next state on. Protocol:
+and size; a graph that is built again is served from its next state on. Protocol:
 https://modelcontextprotocol.io/specification (the official SDK, package ``mcp``).
 """
 

@@ -80,7 +80,7 @@ def cell_text(cell: Mapping[str, Any]) -> str:
 
 
 def window_text(window: Mapping[str, Any]) -> str:
-    """A window as lines of cells, each after the number of its row and its kind where it is no plain one."""
+    """A window as lines of cells, each after the number of its row and its kind where it is not a plain one."""
     around = [window["title"], window["caption"], *window["heading"]]
     shown, total = len(window["rows"]), window["rows_total"]
     lines = [

@@ -204,7 +204,7 @@ class _ErrorBody:
         self._left = _ERROR_BYTES
 
     def filled(self, piece: bytes) -> bool:
-        """Take a piece; gives whether that is enough."""
+        """Take a piece; returns whether that is enough."""
         self._parts.append(piece[: self._left])
         self._left -= len(piece)
         return self._left <= 0
@@ -378,7 +378,7 @@ class ChatModel:
 
 
 def connect(settings: Settings) -> LLM | None:
-    """Connect to the model of the settings; None where none is configured. Sends nothing yet.
+    """Connect to the model of the settings; None if none is configured. Sends nothing yet.
 
     Raises `ConfigError` for a model that is named without a key or a base URL.
     """

@@ -127,7 +127,7 @@ class Speaker:
 
 
 def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
-    """The object in the reply, None where none was asked for. Raises `ReplyFault` where it is unusable."""
+    """The object in the reply, None if none was asked for. Raises `ReplyFault` where it is unusable."""
     if reply.refusal or reply.finish == "content_filter":
         why = reply.refusal or "its content filter stopped it."
         raise LLMReplyError(f"The model refused to answer: {why[:_SHOWN]}", hint="Put the question differently.")
@@ -166,7 +166,7 @@ def _unusable(reply: ModelReply, fault: ReplyFault) -> LLMReplyError:
 
 
 def read_reply(text: str) -> ModelReply | RequestFault:
-    """Parse the body of a successful HTTP reply; gives a fault where it is no chat completion."""
+    """Parse the body of a successful HTTP reply; returns a fault where it is not a chat completion."""
     try:
         body = json.loads(text)
         choice = body["choices"][0]
@@ -200,7 +200,7 @@ class StreamReader:
     held: str = ""
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """Take one chunk, as decoded JSON; gives the text in it."""
+        """Take one chunk, as decoded JSON; returns the text in it."""
         said = ""
         self.model = str(chunk.get("model") or self.model)
         self.usage = chunk.get("usage") or self.usage

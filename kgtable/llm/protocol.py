@@ -40,7 +40,7 @@ _MILLION = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Requests sent, tokens read and written, cost in US dollars; None where it is not known."""
+    """Requests sent, tokens read and written, cost in US dollars; None if it is not known."""
 
     requests: int = 0
     prompt_tokens: int | None = 0
@@ -66,7 +66,7 @@ class Usage:
 
 
 Pricing: TypeAlias = Callable[[str, int | None, int | None], Decimal | None]
-"""The price in dollars of a model's prompt and completion tokens, None where it is not known."""
+"""The price in dollars of a model's prompt and completion tokens, None if it is not known."""
 
 
 class UsageMeter:
@@ -122,7 +122,7 @@ def price(
     own: Mapping[str, Mapping[str, float]] | None = None,
     shipped: bool = True,
 ) -> Decimal | None:
-    """The price of the tokens in US dollars, or None where the model's price or a count is not known.
+    """The price of the tokens in US dollars, or None if the model's price or a count is not known.
 
     `own` are prices per million tokens, ``{model: {"input", "output"}}``; they go before the shipped
     table's, which is consulted where `shipped`.
@@ -168,7 +168,7 @@ OnText = Callable[[str], None]
 class Request:
     """A question to a model. With a `schema` (JSON Schema of an object) the reply must be of that form.
 
-    `stage` names the step that asks, for usage and trace; it is no part of what is sent, nor is `sample`,
+    `stage` names the step that asks, for usage and trace; it is not part of what is sent, nor is `sample`,
     which tells equal requests apart whose replies are to differ.
     """
 
@@ -402,12 +402,12 @@ _SHOWN = 300
 _KEPT = 20_000
 """Characters kept of a message: more than are shown, so that a key in it is masked before it is cut."""
 GARBLED = "garbled"
-"""The code of a fault that is an answer with status 200 which is no chat completion."""
+"""The code of a fault that is an answer with status 200 which is not a chat completion."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFault:
-    """A request that failed: the HTTP status, or None where no complete answer came.
+    """A request that failed: the HTTP status, or None if no complete answer came.
 
     `retry_after` is the number of seconds the server asked to wait, if it did.
     """
@@ -555,7 +555,7 @@ class ChatDialect:
         return {name: value for name, value in body.items() if name not in self.without}
 
     def after(self, fault: RequestFault, body: Mapping[str, Any]) -> ChatDialect | None:
-        """The dialect to try next after a refused request, or None where nothing is left to change."""
+        """The dialect to try next after a refused request, or None if nothing is left to change."""
         if fault.status not in (400, 404, 415, 422, 501) or fault.beyond_window:
             return None
         said = fault.message.lower()

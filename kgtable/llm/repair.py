@@ -22,7 +22,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def mismatch(value: Any, schema: Mapping[str, Any], place: str = "$") -> str | None:
-    """The first mismatch of `value` and `schema`, or None where it fits.
+    """The first mismatch of `value` and `schema`, or None if it fits.
 
     Understands `type`, `enum`, `properties`, `required`, `items` and `anyOf`. Further properties
     are accepted.

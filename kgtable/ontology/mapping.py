@@ -129,7 +129,7 @@ class UserMapping:
         return found
 
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
-        """What is decided about a column by its `display_name`, None where nothing is.
+        """What is decided about a column by its `display_name`, None if nothing is.
 
         A row that only says what the column of a table is called leaves the rest to the others.
         """
@@ -181,7 +181,7 @@ class UserMapping:
         )
 
     def stated_unit(self, table_id: str) -> tuple[str | None, int | None]:
-        """The unit and the power of ten that are decided for a whole table, each None where it is left open."""
+        """The unit and the power of ten that are decided for a whole table, each None if it is left open."""
         decided = self.about_table(table_id)
         scale = decided.get("scale")
         return decided.get("unit"), None if scale is None else SCALES[scale]

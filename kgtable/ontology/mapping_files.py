@@ -189,7 +189,7 @@ def _edited(
         before, shown = {(pattern, ""): decided for pattern, decided in state.edits.tables.items()}, ()
     rows = {name: read_rows(directory / name, sheet) for name in names}
     found = {name: _decided(sheet, lines, before if shown else {}, shown) for name, lines in rows.items()}
-    # Saving a file again without a change, as spreadsheet programs do, is no edit.
+    # Saving a file again without a change, as spreadsheet programs do, is not an edit.
     changed = [name for name in names if found[name] != before]
     for key in sorted(set().union(*(found[name] for name in changed))):
         for field_ in sheet.editable:

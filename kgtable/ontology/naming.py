@@ -129,7 +129,7 @@ def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def base_name(predicate: str) -> str | None:
-    """The name a numbered one was made from, None where it stands for itself.
+    """The name a numbered one was made from, None if it stands for itself.
 
     >>> base_name("hasRank_2"), base_name("hasRank")
     ('hasRank', None)

@@ -33,7 +33,7 @@ _AMOUNT_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
 def scale_of_amounts(table: Table, of_money: Callable[[], bool] = lambda: False) -> int | None:
-    """The power of ten that makes cells agree with amounts in the text, or None where it is not clear.
+    """The power of ten that makes cells agree with amounts in the text, or None if it is not clear.
 
     A cell agrees with an amount if it rounds to it at the amount's last printed digit. Amounts of fewer
     than three digits say nothing; two amounts must agree, and more than half of all that agree at any scale.

@@ -353,7 +353,7 @@ class _Scaled(NamedTuple):
 
 
 def _scaled_values(values: Sequence[Datum]) -> _Scaled | None:
-    """The values as whole numbers, so that sums over many rows are exact and quick; None where they do not fit."""
+    """The values as whole numbers, so that sums over many rows are exact and quick; None if they do not fit."""
     numbers = [value.number for value in values]
     kinds = {(value.kind, value.unit, value.scale) for value in values if value.number is not None}
     if len(kinds) != 1:
@@ -368,7 +368,7 @@ def _scaled_values(values: Sequence[Datum]) -> _Scaled | None:
 
 
 def _quick_sum(data: ColumnData) -> tuple[Datum, int] | None:
-    """The exact sum of a column and the number of its values; None where it is to be made value by value."""
+    """The exact sum of a column and the number of its values; None if it is to be made value by value."""
     scaled_values = data.kept(_scaled_values)
     if scaled_values is None:
         return None

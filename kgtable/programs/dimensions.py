@@ -217,7 +217,7 @@ def unit_of_sum(left: str | None, right: str | None) -> str | None:
 
 
 def commonest_unit(units: Iterable[str | None]) -> str | None:
-    """The unit that stands most often, one that says something before any other; None where there is none."""
+    """The unit that stands most often, one that says something before any other; None if there is none."""
     counts = Counter(units)
     return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
 

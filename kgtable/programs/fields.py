@@ -216,7 +216,7 @@ class FieldJoin:
 class Fields:
     """A question as fields.
 
-    `tables` are the ids of one table or of its parts, `measure` a column, or None where rows are counted. `by` are the
+    `tables` are the ids of one table or of its parts, `measure` a column, or None if rows are counted. `by` are the
     keys of groups. `ask` are the columns shown: of rows for `How.LIST` (none: all), of groups the keys and `VALUE`
     (none: all). `order`, `first`, `skip` and `ties` choose groups, or rows where there are none; `distinct` shows equal
     rows once. Raises `ProgramSyntaxError` where fields contradict each other.
@@ -371,7 +371,7 @@ class _UnsaidError(Exception):
 
 
 def fields_of(program: Program) -> Fields | None:
-    """The fields that give the same result as a program; None where fields cannot say it, as of nested programs.
+    """The fields that give the same result as a program; None if fields cannot say it, as of nested programs.
 
     Fields do not keep that the group of blank keys comes last.
     """
@@ -772,7 +772,7 @@ class OfferedColumn:
     """A column that fields may name, and what may be made of it.
 
     `hows` are those that it may have as a measure, given the other fields; `groups` and `buckets` say how it may group
-    rows. `distinct` counts its different values; None where they are not read.
+    rows. `distinct` counts its different values; None if they are not read.
     """
 
     column: FieldColumn

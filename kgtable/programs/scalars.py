@@ -89,8 +89,8 @@ class Datum(NamedTuple):
     """One value.
 
     `value` is a `Decimal` (quantity; duration in seconds), a `TimeSpan` (date, period), text (also of
-    an entity) or a truth value. `unit` is a QUDT local name, None where unknown; `scale` that of the
-    print (None where it has none, or where numbers of several scales came together); `text` the
+    an entity) or a truth value. `unit` is a QUDT local name, None if unknown; `scale` that of the
+    print (None if it has none, or where numbers of several scales came together); `text` the
     cell as printed, empty for what was computed.
     """
 
@@ -304,7 +304,7 @@ def is_wording(datum: Datum) -> bool:
 
 
 def aligned(left: Datum, right: Datum) -> tuple[object, object] | None:
-    """The two values in a common form that compares, or None where they have none but their texts."""
+    """The two values in a common form that compares, or None if they have none but their texts."""
     a, b = left.value, right.value
     if isinstance(a, bool) or isinstance(b, bool):
         known = _truth(left), _truth(right)
@@ -346,7 +346,7 @@ def calculate(sign: Operator, left: Datum, right: Datum) -> Datum:
 
 
 def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
-    """A function of one value; None where the value has no such part.
+    """A function of one value; None if the value has no such part.
 
     >>> apply(Function.YEAR, Datum(ValueKind.DATE, time_span("2024-03-05"))).value
     Decimal('2024')

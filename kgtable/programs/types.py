@@ -78,7 +78,7 @@ _ORDERED_BY_TEXT = frozenset({Relator.CONTAINS, Relator.STARTS, Relator.ENDS})
 class Type:
     """Type of an expression.
 
-    `kind` is None where it differs from row to row or is not known; `units` are those it may have; `measure` is the
+    `kind` is None if it differs from row to row or is not known; `units` are those it may have; `measure` is the
     kind of a column's measure, where that is sure; `bare` marks a constant that takes its unit from what it meets;
     `name` is the header of a column.
     """

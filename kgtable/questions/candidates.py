@@ -470,7 +470,7 @@ class CandidateFeatures:
 
 
 def before_per(view: ColumnView) -> tuple[str, ...]:
-    """The words of a header before *per*: dues per year are no years."""
+    """The words of a header before *per*: dues per year are not years."""
     return view.stems[: view.stems.index(_PER)] if _PER in view.stems[1:] else view.stems
 
 

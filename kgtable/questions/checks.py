@@ -1,6 +1,6 @@
 """Checks of an answer by rules: what its program leaves out of the question, and what else fits.
 
-Each check looks at the best program and says in a sentence what speaks against it; an empty text is no objection.
+Each check looks at the best program and says in a sentence what speaks against it; an empty text is not an objection.
 """
 
 from __future__ import annotations

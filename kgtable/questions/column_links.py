@@ -287,6 +287,6 @@ def inflected(said: str, stem: str) -> bool:
         if one != other:
             break
         shared += 1
-    if {said[shared:], stem[shared:]} - word_endings():  # *petrol* is no form of the name "Petrolux"
+    if {said[shared:], stem[shared:]} - word_endings():  # *petrol* is not a form of the name "Petrolux"
         return False
     return shared >= 4 and shared >= min(len(said), len(stem)) - 2 and abs(len(said) - len(stem)) <= 4

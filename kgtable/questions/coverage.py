@@ -236,7 +236,7 @@ class Coverage:
 
     @cached_property
     def _constant_words(self) -> int:
-        """Tokens that constants, columns and titles say, which are no operator words then."""
+        """Tokens that constants, columns and titles say, which are not operator words then."""
         total = 0
         for constant, parent in _constants(self.program.root):
             total |= self._constant(constant, parent)
@@ -545,7 +545,7 @@ class Change:
 
 
 def change_of(result: ProgramResult, relations: Mapping[str, Relation]) -> Change | None:
-    """The change from one period to another that a program computes; None where it computes none."""
+    """The change from one period to another that a program computes; None if it computes none."""
     value = result.value
     number = value.number if value is not None else None
     node: Node = result.program.root

@@ -150,7 +150,7 @@ class Fillings(Groupings):
                 if name == "won" and not sign:
                     continue
                 if by.clock and name in ("fast", "slow", "long", "short"):
-                    continue  # a time of the day is no length
+                    continue  # a time of the day is not a length
                 if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
                 descending = sign > 0 if sign else down

@@ -34,7 +34,7 @@ def changed(asked: Fields, said: str, relations: Mapping[str, Relation]) -> Fiel
         relations: the tables by id.
 
     Returns:
-        The fields with another key, year, place, measure, aggregate or number of groups; None where a word of the
+        The fields with another key, year, place, measure, aggregate or number of groups; None if a word of the
         follow-up says none of these, or nothing changes.
     """
     question = Question.read(said)

@@ -191,7 +191,7 @@ class Groupings(Grammar):
             for name, mask in named or [("sum", how_many), ("mean", 0)]:
                 yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
         summed = bool(named) and bool(linked) and not how_many
-        for view in self.targets[:4] if not summed else ():  # "total order amount" is no number of orders
+        for view in self.targets[:4] if not summed else ():  # "total order amount" is not a number of orders
             link = self.source.link(view)
             if view.place not in places and not view.measure and link.score >= 0.5 and link.mask & ~taken:
                 if view.kind is ValueKind.TRUTH or (view.temporal and not view.missing):

@@ -25,7 +25,7 @@ class TableWeights:
     - `vector`: the cosine of question and table.
     - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
 
-    `kin` is no signal of its own: the share by which a word counts for a table in the first three where
+    `kin` is not a signal of its own: the share by which a word counts for a table in the first three where
     it stands in another table under the same title and headings, as of a table that was split.
     """
 

@@ -89,7 +89,7 @@ class HybridRetriever:
     def score(self, question: str, k: int, guide: Guide, clock: Clock, trace: dict[str, Any]) -> Scored | None:
         """The scores of tables and cells for a question of which `k` triples are wanted.
 
-        None where nothing in the graph is near the question. Raises as `retrieve` does.
+        None if nothing in the graph is near the question. Raises as `retrieve` does.
         """
         with clock("labels"):
             labels = question_labels(question, guide.llm, partial(extract_labels, index=self._index), trace)
@@ -149,7 +149,7 @@ class HybridRetriever:
         return scored
 
     def _reranked(self, scored: Scored, query: Query, llm: LLM, trace: dict[str, Any]) -> Scored | None:
-        """The scores after the model has ordered the tables; None where it says that none fits."""
+        """The scores after the model has ordered the tables; None if it says that none fits."""
         try:
             ordered, trace["reranked"] = reranked(scored, query, self._index, self._reader, llm)
             trace |= {"none_fits": True} if ordered is None else {}

@@ -20,7 +20,7 @@ from kgtable.retrieval.cell_scores import Scored
 from kgtable.retrieval.question_terms import Query, cosines
 
 FIRST = 20
-"""Tables that are ordered anew."""
+"""Tables that are ordered again."""
 
 MOST_CELLS = 2_000
 """Cells of a table that are looked at."""
@@ -52,7 +52,7 @@ NAMES = (*COMPARED, *(f"{name} against the best" for name in COMPARED), *PLAIN)
 
 
 class LearnedRanking:
-    """Orders the first tables of a question anew; without vectors, with which it was trained, it changes nothing."""
+    """Orders the first tables of a question again; without vectors, with which it was trained, it changes nothing."""
 
     def __init__(self, index: GraphIndex) -> None:
         self._index = index

@@ -32,7 +32,7 @@ class Query:
     """The terms of a question that the graph knows: ids, weights by rarity, and whether they are question words.
 
     `whole` marks the texts made up of these terms alone, shape (texts,). `vector` is the question's,
-    shape (dimension,); None where there is no embedding.
+    shape (dimension,); None if there is no embedding.
     """
 
     text: str

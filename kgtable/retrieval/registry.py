@@ -174,7 +174,7 @@ class Method:
     """A retrieval method: the function that makes its retriever, and the type of its options.
 
     `options` is a frozen dataclass whose fields are numbers, texts, truth values or enumerations, each
-    with a default; None where the method has no options.
+    with a default; None if the method has no options.
     """
 
     make: Maker

@@ -52,7 +52,7 @@ def reranked(
 ) -> tuple[Scored | None, tuple[str, ...]]:
     """The scores after the model has ordered the best tables, and the ids it named, the likeliest first.
 
-    One call. The scores are None where the model says that no table fits. Numbers that name no table shown are
+    One call. The scores are None if the model says that no table fits. Numbers that name no table shown are
     ignored. Raises a leaf of `LLMError`.
     """
     ids = index.corpus.table_ids

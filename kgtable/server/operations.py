@@ -27,7 +27,7 @@ _Schema: TypeAlias = Mapping[str, Any]
 class Parameter:
     """A parameter of an operation: what the document says of it, and what reads it.
 
-    `read` takes the text, None where it is absent, and raises `Problem`; `key` is the name in the job, if another.
+    `read` takes the text, None if it is absent, and raises `Problem`; `key` is the name in the job, if another.
     """
 
     name: str
@@ -76,7 +76,7 @@ def whole_schema(low: int, high: int, default: int | None = None) -> _Schema:
 def _whole(
     name: str, about: str, low: int, high: int, default: int | None = None, *, required: bool = False
 ) -> Parameter:
-    """A whole number; None where it is absent and neither required nor of a default."""
+    """A whole number; None if it is absent and neither required nor of a default."""
 
     def read(text: str | None) -> int | None:
         if text is None and not required:

@@ -55,7 +55,7 @@ _ABOVE = {"table": "tables", "document": "documents", "resource": "graph"}
 _EDITORS = {"query": "sparql", "sql": "sql"}
 """The pages with an editor, and the language that it colours."""
 MOST_LEADING = 1_000
-"""Statements given of an IRI that is no subject, such as a name shared by many rows."""
+"""Statements given of an IRI that is not a subject, such as a name shared by many rows."""
 
 PLAIN_SECONDS = 5.0
 """How long a page waits for its content without JavaScript; the scripts ask for theirs anyway."""
@@ -300,7 +300,7 @@ class Pages:
         return await self._dereference(request, iri)
 
     async def _dereference(self, request: Request, iri: str) -> Response:
-        """What the graph says of the IRI; of one that is no subject, such as a shared name, what leads to it.
+        """What the graph says of the IRI; of one that is not a subject, such as a shared name, what leads to it.
 
         Raises `Problem` (404) where the graph does not name it.
         """

@@ -55,7 +55,7 @@ def text(headers: Mapping[bytes, bytes], name: bytes) -> str:
 
 
 def host_of(headers: Mapping[bytes, bytes]) -> str | None:
-    """The host that a request names, with its port; None where there is none that can stand in an IRI."""
+    """The host that a request names, with its port; None if there is none that can stand in an IRI."""
     host = text(headers, b"host")
     return host if _HOST.fullmatch(host) else None
 

@@ -616,7 +616,7 @@ def _has_letter_marks(texts: Iterable[str]) -> bool:
 
 
 def _decimal_comma(texts: Iterable[str]) -> bool | None:
-    """Whether the comma is the decimal sign; None where no cell tells."""
+    """Whether the comma is the decimal sign; None if no cell tells."""
     commas = points = 0
     for text in texts:
         if len(text) <= 30 and ("," in text or "." in text):
@@ -647,7 +647,7 @@ def _groups_with_points(texts: Iterable[str]) -> bool:
 
 
 def _date_order(texts: Iterable[str]) -> Order | None:
-    """Which of day and month stands first; None where no cell tells."""
+    """Which of day and month stands first; None if no cell tells."""
     short = (text for text in texts if 5 < len(text) < 11 and text[0].isdigit())
     pairs = [pair for pair in map(figures_of, short) if pair]
     if any(first > 12 for first, _ in pairs):

@@ -191,7 +191,7 @@ def walk(paths: Sequence[Path | str]) -> Walk:
 
 @dataclass(slots=True)
 class _Listing:
-    """How far a walk is: the last folder, files found so far, and how many of them, and folders, are no tables."""
+    """How far a walk is: the last folder, files found so far, and how many of them, and folders, are not tables."""
 
     folder: str = ""
     count: int = 0

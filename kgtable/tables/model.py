@@ -155,7 +155,7 @@ class MeasureKind(StrEnum):
 class Meaning:
     """Meaning of a column, decided once, at conversion.
 
-    `kind` is that of a measure; None where the measures stand in rows, each with a kind of its own. `variant` tells
+    `kind` is that of a measure; None if the measures stand in rows, each with a kind of its own. `variant` tells
     columns of one measure apart: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
     (local name). `evidence` names what spoke for
     the decision ("values", "words", "arithmetic", "unit", "mapping", "model"), `confidence` lies between 0 and 1.
@@ -245,7 +245,7 @@ class LayoutDecision:
     """Decisions of a user about a table's rows and columns; None leaves a field to detection.
 
     `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
-    name, `aside` the rows that are no data, `title` the table's title. `place` says where the decision
+    name, `aside` the rows that are not data, `title` the table's title. `place` says where the decision
     stands, for messages; `notes` are those of `aside` that are decided as notes. `confidence` is below 1 where a model
     proposed the header.
     """

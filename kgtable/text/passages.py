@@ -57,7 +57,7 @@ _NUMBERED = re.compile(r"\b(Table|Tab\.|Exhibit|Schedule)\s+([A-Z]?\d+(?:[.\-]\d
 class Paragraph:
     """A paragraph as it stands in its document.
 
-    `page` counts from 1, None where the document has no pages; `level` is that of a heading, 0 for text.
+    `page` counts from 1, None if the document has no pages; `level` is that of a heading, 0 for text.
     """
 
     text: str

@@ -26,7 +26,7 @@ class FormatUnit:
 
 @lru_cache(maxsize=4_096)
 def read_number_format(code: str) -> FormatUnit | None:
-    """The unit and scale of a number format code, or None where it shows neither.
+    """The unit and scale of a number format code, or None if it shows neither.
 
     A percent format stores 0.125 for 12.5 %: `shift` is 2. Thousands hidden by a trailing comma are in
     the stored value: no scale.

@@ -259,7 +259,7 @@ _PHONE = re.compile(r"\d{3}-\d{4}")
 
 
 def parse_number(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | None:
-    """The number a cell prints, or None where the text is not wholly a number.
+    """The number a cell prints, or None if the text is not wholly a number.
 
     >>> parse_number("(1,234.5)").value
     Decimal('-1234.5')
@@ -467,7 +467,7 @@ def _read_suffix(
     printed: str,
     letters: tuple[tuple[str, str | None, int], ...] = (),
 ) -> tuple[str | None, int] | None:
-    """Unit and power of ten from what follows the digits; None where it is not understood."""
+    """Unit and power of ten from what follows the digits; None if it is not understood."""
     rest = text[end:]
     if not rest:
         return unit, 0

@@ -42,7 +42,7 @@ def shapes_of(texts: Sequence[str]) -> list[str]:
 
 @text_cache(4096)
 def read_shape(shape: str) -> NumberShape | None:
-    """The shape of simple numbers; None where the texts of a shape are not simple numbers.
+    """The shape of simple numbers; None if the texts of a shape are not simple numbers.
 
     >>> read_shape("-9.90").zeros, read_shape("09")
     (1, None)

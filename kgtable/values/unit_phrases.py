@@ -50,7 +50,7 @@ _WITHOUT_UNIT: Final = frozenset(printed_terms("unit not in QUDT"))
 
 
 class Clause(NamedTuple):
-    """A unit (QUDT local name) and a power of ten, each None where the clause has none."""
+    """A unit (QUDT local name) and a power of ten, each None if the clause has none."""
 
     unit: str | None = None
     scale: int | None = None
@@ -69,7 +69,7 @@ _PREFIXED_CODE = re.compile(
     r"(?P<before>[a-z]{2,3}|[A-Za-z])(?P<code>[A-Z]{3})|(?P<code2>[A-Z]{3})(?P<after>[A-Za-z]{1,2})"
 )
 _PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:prices? )?", re.IGNORECASE)
-"""The year whose prices amounts are in, which is no part of their unit: "constant 2015 US$"."""
+"""The year whose prices amounts are in, which is not part of their unit: "constant 2015 US$"."""
 _THOUSANDS_IN_SPANISH = re.compile(r"\b(?:en )?miles de\b|\ben miles\b", re.IGNORECASE)
 _ELIDED = re.compile(r"\b[dl]['’](?=[^\W\d_])", re.IGNORECASE)
 """What stands before a French or Italian word: "millions d'euros"."""
@@ -81,7 +81,7 @@ _SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")
 
 @text_cache(16_384)
 def parse_clause(clause: str, name: str = "") -> Clause | None:
-    """Parse a clause as unit and scale; None where it says anything else.
+    """Parse a clause as unit and scale; None if it says anything else.
 
     `name` is what the unit is of; it tells apart symbols such as ``m``.
 
@@ -167,7 +167,7 @@ class _Reader:
             self.rest.append(word)
 
     def finish(self, name: str) -> Clause | None:
-        """The clause, or None where words are left that say something else."""
+        """The clause, or None if words are left that say something else."""
         if self.rest and not self._take_rest(self.rest, name):
             return None
         if self.hundredths:
@@ -213,7 +213,7 @@ def _named_currency() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class UnitPhrase:
-    """Unit and scale that a text states; None where it states none.
+    """Unit and scale that a text states; None if it states none.
 
     `unit` is a QUDT local name, `scale` a power of ten. `exceptions` are the measures that the scale
     does not hold for ("except per share"); `share_scale` is the scale of share counts where it is

@@ -92,7 +92,7 @@ _KINDS_OF_DIMENSIONS: Final = {
 
 @lru_cache(maxsize=4096)
 def quantity_kind(unit: str | None) -> str | None:
-    """The kind of quantity, by QUDT local name, that numbers in a unit are of; None where no general one fits.
+    """The kind of quantity, by QUDT local name, that numbers in a unit are of; None if no general one fits.
 
     >>> quantity_kind("CCY_EUR"), quantity_kind("KiloM"), quantity_kind("NUM"), quantity_kind("UNITLESS")
     ('Currency', 'Length', 'Count', None)

@@ -154,7 +154,7 @@ class ColumnProfile:
 
     @property
     def keys(self) -> frozenset[int]:
-        """The numbers of its keys as a set, made anew each time: sets of all columns would fill the memory."""
+        """The numbers of its keys as a set, made again each time: sets of all columns would fill the memory."""
         return frozenset(self.values.tolist())
 
     @cached_property

@@ -507,7 +507,7 @@ def _empty() -> IntArray:
 class ComparedColumns:
     """The rejected pairs of a search for joins, kept so that the next build need not compare them.
 
-    `rejected` are the pairs of columns that were compared and are no join, each as one number (the referring column
+    `rejected` are the pairs of columns that were compared and do not join, each as one number (the referring column
     times the number of columns, plus the other), rising. `related` tells of each table whether another one has a
     heading, or the beginning of its id, in common with it; this bears on how a pair is judged.
     """

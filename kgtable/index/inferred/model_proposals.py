@@ -254,7 +254,7 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
 
     Args:
         directory: where the graph is.
-        model: the model's name: another one is asked anew.
+        model: the model's name: another one is asked again.
         llm: the model; without it nothing is asked, and the report says what asking would take.
 
     Raises `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, `MappingError`, `StorageError`. A failure

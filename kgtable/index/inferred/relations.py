@@ -202,12 +202,12 @@ def find_relations(
         profiles: of the columns of all tables.
         vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
         vector_of: for each column the row of its header among the vectors, -1 for none.
-        known: pairs of columns, in tables that are as they were, of which an earlier build found that they are no join.
+        known: pairs of columns, in tables that are as they were, of which an earlier build found that they do not join.
         fresh: the tables of which one has to be in each join; without it all are.
         related: tables known to have something in common with others, see `JoinFinder`.
 
     Returns:
-        Joins and unions in the order of the tables, and the pairs of columns that are no join.
+        Joins and unions in the order of the tables, and the pairs of columns that do not join.
     """
     pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
     clusters = clusters_of(pairs, len(profiles.heads))

@@ -166,7 +166,7 @@ class UnionFinder:
     ) -> tuple[float, int, tuple[int, ...]] | None:
         """How alike the known names of the columns are, of how many, and each column's partner.
 
-        None where a column has no partner. A column without a header takes whatever of its kind is left, best at its
+        None if a column has no partner. A column without a header takes whatever of its kind is left, best at its
         own place.
         """
         if _are_alike(ours, theirs):

@@ -255,7 +255,7 @@ def _reference(cell: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _unit_in_words(name: str) -> str:
-    """The unit of a QUDT name that is no English word; other words as they are."""
+    """The unit of a QUDT name that is not an English word; other words as they are."""
     coded = name.startswith("CCY_") or "-" in name or re.search(r"[a-z][A-Z]", name) or name == "UNITLESS"
     if not coded or name not in units():
         return name

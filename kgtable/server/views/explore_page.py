@@ -38,7 +38,7 @@ def explore(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The result of fields, and what else may be chosen there.
 
     What cannot be computed has a `problem` in place of a `result`. Raises `GraphNotFoundError` for a table that is not
-    there, `ProgramSyntaxError` for what are no fields.
+    there, `ProgramSyntaxError` for what are not fields.
     """
     tell(LIMIT, job["query_seconds"])
     asked = fields_in(job["fields"])

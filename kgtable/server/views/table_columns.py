@@ -95,7 +95,7 @@ class IndexedColumns:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, id: str) -> IndexedColumns | None:
-        """From the graph's index; None where it has none, or was written to since."""
+        """From the graph's index; None if it has none, or was written to since."""
         index = graph_index(graph)
         if index is None or not index.describes(graph.store) or id not in index.corpus.table_ids:
             return None

@@ -263,7 +263,7 @@ def _listed(graph: KnowledgeGraph, record: TableRecord, hits: Iterable[tuple[int
 
 
 def graph_index(graph: KnowledgeGraph) -> GraphIndex | None:
-    """The index of a graph on this disk; None where there is none."""
+    """The index of a graph on this disk; None if there is none."""
     if graph.endpoint is not None:
         return None
     try:

@@ -52,7 +52,7 @@ def row_order(
     conditions `where`.
 
     Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
-    last, and behind it totals and notes, which are no members. Raises `UsageError` for a table that is too
+    last, and behind it totals and notes, which are not members. Raises `UsageError` for a table that is too
     large.
     """
     record = graph.catalogue.tables[id]
@@ -191,7 +191,7 @@ def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any
 def _inferred(graph: KnowledgeGraph, id: str, column: int | None, *, least: float = USED_FROM) -> dict[str, Any] | None:
     """The name proposed for a column without a header, or for a table without a title.
 
-    None where there is none, or one of a confidence below `least`.
+    None if there is none, or one of a confidence below `least`.
     """
     found = graph.inferred_names.at(id, column)
     if found is None or found.confidence < least:

@@ -358,7 +358,7 @@ class CoverageRetriever(HybridRetriever):
         return {int(table): max(0.0, 1 + (float(logits[table]) - top) / FADES) for table in order}
 
     def _add(self, texts: Sequence[str], base: dict[int, float], count: int, tables: Sequence[str] | None) -> list[int]:
-        """Add the best tables for each text to the candidates; gives them."""
+        """Add the best tables for each text to the candidates; returns them."""
         corpus = self._index.corpus
         vectors = self._index.embed(list(texts))
         known = None if self._index.vectors is None else self._index.vectors.tables

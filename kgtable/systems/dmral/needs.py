@@ -31,7 +31,7 @@ LONGEST_RUN = 5
 """Words of a run that is looked up as one text."""
 
 LONGEST_PHRASE = 2
-"""Words of a need that is no text of the graph, as in DMRAL's code."""
+"""Words of a need that is not a text of the graph, as in DMRAL's code."""
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\w\s]")
 _QUOTED = re.compile(r"[\"“„«`]+\s?([^\"“”„«»`']{1,80}?)\s?[\"”»']+|(?<!\w)['‘]\s?([^'‘’]{1,80}?)\s?['’](?!\w)")

@@ -1,6 +1,6 @@
 """TableRAG's loop (Huawei, section 3.3): decompose, retrieve, query, compose, in at most five rounds.
 
-In each round a model puts one subquery or the final answer. A subquery retrieves passages and tables anew; the model
+In each round a model puts one subquery or the final answer. A subquery retrieves passages and tables again; the model
 answers it from the text and by SQL over the tables, a query that fails comes back once for repair, and the two
 answers are held against each other: they agree, one is silent, or they conflict.
 """
@@ -376,7 +376,7 @@ def _checked_words(
 ) -> tuple[PassageCitation | None, str]:
     """The passage's words that the reply copied, and its text answer; neither where they stand nowhere.
 
-    Words of a table that is `written` as text are no citation.
+    Words of a table that is `written` as text are not a citation.
     """
     words = replied["words"].strip()
     if not replied["text"].strip() or len(words) < 2:

@@ -102,7 +102,7 @@ class DocumentRetriever:
         """At most `k` triples, the tables as `hybrid` ranks them, and the passages by how well they fit.
 
         The trace's ``evidence`` lists both in turn, or chunks by their scores: kind (``table``, ``passage``), id or
-        IRI, score. A reranker orders the list anew, and the tables and passages by it.
+        IRI, score. A reranker orders the list again, and the tables and passages by it.
         """
         found = self._tables.retrieve(question, k, guide)
         clock = Clock()

@@ -39,7 +39,7 @@ class Observation:
 
     `text` is told to the model. `values` are the result's values as far as they are told, `program` what
     was executed (as the model's JSON, whole), `result` what that gave; `cells` the grid positions that
-    were read by an action that is no program, by table id, with how many there are in all, and `unit` is
+    were read by an action that is not a program, by table id, with how many there are in all, and `unit` is
     that of the numbers it read, where they have one.
     """
 

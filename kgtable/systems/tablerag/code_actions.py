@@ -48,7 +48,7 @@ _LIBRARIES = ("/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/l
 class PythonActions:
     """Actions in Python: the tables are handed to a process inside bubblewrap, which is started at the first action.
 
-    A process that is ended, since an action took too long or too much, is started anew with the tables as
+    A process that is ended, since an action took too long or too much, is started again with the tables as
     they were; what earlier actions had made is gone then, and the model is told so.
     """
 

@@ -128,7 +128,7 @@ class LexicalEntries:
 class EntrySearch:
     """The entries of one database of a table, searched in one mode.
 
-    `vectors` has one row for each entry; None where the mode needs none, or no embedding is at hand.
+    `vectors` has one row for each entry; None if the mode needs none, or no embedding is at hand.
     """
 
     def __init__(self, entries: Sequence[Searched], mode: SearchMode, vectors: Matrix | None) -> None:
@@ -190,7 +190,7 @@ class DatabaseShelf:
 
     Args:
         content: reads a table's texts.
-        key: what a table's databases are kept on disk under; None where they are not to be kept.
+        key: what a table's databases are kept on disk under; None if they are not to be kept.
         folder: where they are kept.
         budget: cell entries of a table.
         search: how entries are compared with queries.
@@ -236,7 +236,7 @@ class DatabaseShelf:
             return found
 
     def vectors(self, texts: Sequence[str]) -> list[Matrix | None]:
-        """The vector of each query; None where the comparison is lexical."""
+        """The vector of each query; None if the comparison is lexical."""
         embedder = self._embedder()
         if embedder is None or not texts:
             return [None] * len(texts)
@@ -256,7 +256,7 @@ class DatabaseShelf:
         return None if embedder is None else np.asarray(embedder.embed([text])[0])
 
     def content(self, id: str) -> TableContent:
-        """The texts of a table, read anew."""
+        """The texts of a table, read again."""
         return self._content(id)
 
     def _size(self) -> int:

@@ -155,7 +155,7 @@ class TragRetriever:
         return tuple(ScoredTable(ids[table], share) for table, share in pairs if share > 0)
 
     def _logits(self, nodes: IntArray, shares: FloatArray) -> FloatArray:
-        """The shares as logarithms for all tables, those that are no candidates last."""
+        """The shares as logarithms for all tables, those that are not candidates last."""
         logits = np.full(self.hypergraph.index.corpus.places.tables, np.log(1e-12), dtype=np.float32)
         logits[nodes] = np.log(np.maximum(shares, 1e-11))
         return logits

@@ -140,8 +140,8 @@ class Hypergraph:
     def load(
         cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
     ) -> Hypergraph | None:
-        """The saved hypergraph; None where there is none, or one of other tables or by other features."""
-        with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made anew
+        """The saved hypergraph; None if there is none, or one of other tables or by other features."""
+        with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made again
             saved = json.loads(path.read_text(encoding="utf-8"))
             labels = {Feature(name): np.array(found, dtype=np.int64) for name, found in saved["labels"].items()}
             digests = _digests(texts)

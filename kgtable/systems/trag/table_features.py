@@ -35,7 +35,7 @@ PARTS_OF_SPEECH = (
 
 @cache
 def installed_tagger() -> Any:
-    """spaCy with its small English model, or None where one of them is not installed."""
+    """spaCy with its small English model, or None if one of them is not installed."""
     try:
         import spacy
 

@@ -149,7 +149,7 @@ def find_sums(
 
     Args:
         rows: the rows that may be members or totals, in order.
-        amounts: their amounts in the columns that may add up; None where a cell has no number.
+        amounts: their amounts in the columns that may add up; None if a cell has no number.
         called: those of `rows` that a word calls a total.
         whole: those of `rows` that a word calls all there is ("World").
         hinted: those whose label has a word for a total among others ("Total sales of bread").

@@ -88,7 +88,7 @@ def text_message(content: ReadContent) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RowsApart:
-    """The rows of a columnar file, read anew on each walk in another process, a batch at a time."""
+    """The rows of a columnar file, read again on each walk in another process, a batch at a time."""
 
     file: TableFile
     limits: ReadLimits

@@ -34,7 +34,7 @@ _DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
 
 
 _Lines: TypeAlias = Callable[[], Iterable[str]]
-"""Gives the lines of a text, anew on each call."""
+"""Gives the lines of a text, again on each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class _FileText:
 
 @dataclass(frozen=True, slots=True)
 class DelimitedRows:
-    """The rows of a delimited file, read from it anew on each walk, without holding them."""
+    """The rows of a delimited file, read from it again on each walk, without holding them."""
 
     text: _FileText
     dialect: TextDialect

@@ -76,7 +76,7 @@ class TextDialect:
         return bool(row) and (len(row) != self.width or row[-1].startswith(' "'))
 
     def _other_row(self, text: str) -> Row | None:
-        """The row as one of the others reads it, None where that does not suit the columns."""
+        """The row as one of the others reads it, None if that does not suit the columns."""
         for other in self.others:
             [row, *more] = list(other._plain_rows(io.StringIO(text, newline=""))) or [()]
             inside = not other.spaced and re.search(rf"\S{re.escape(self.delimiter)}\S", _QUOTED.sub("", text))

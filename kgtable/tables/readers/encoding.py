@@ -50,7 +50,7 @@ _SIGNATURES = (
 
 
 class BinaryContentError(ValueError):
-    """The bytes are no text in any encoding known here."""
+    """The bytes are not text in any encoding known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def detect_encoding(chunks: Iterable[bytes], given: str | None = None) -> Encodi
     text with more sound than broken UTF-8 sequences is damaged UTF-8 (the broken ones become U+FFFD);
     everything else is in one of `CODE_PAGES`, Windows-1252 where nothing speaks for another.
 
-    Raises `BinaryContentError` where the bytes are no text.
+    Raises `BinaryContentError` where the bytes are not text.
 
     >>> detect_encoding([b"a,b"]).codec, detect_encoding([b"caf\\xe9"]).codec
     ('utf-8', 'cp1252')
@@ -135,7 +135,7 @@ UNKNOWN_ENCODING_HINT = "Give a name such as utf-8, windows-1252, koi8-r or shif
 
 
 def encoding_of(file: TableFile, chunks: Iterable[bytes], hint: str) -> Encoding:
-    """The encoding of a file's content; raises `UnreadableTableError` with the hint where it is no text."""
+    """The encoding of a file's content; raises `UnreadableTableError` with the hint where it is not text."""
     try:
         return detect_encoding(chunks, file.encoding)
     except BinaryContentError as error:
@@ -179,7 +179,7 @@ def _alphabets() -> Mapping[str, list[frozenset[str]]]:
 
 
 def _explained(sample: bytes, codec: str) -> float | None:
-    """The share of characters beyond ASCII that one language explains; None where bytes do not fit.
+    """The share of characters beyond ASCII that one language explains; None if bytes do not fit.
 
     Signs count where they stand as in a sentence, and letters of other scripts where no Latin one is beside them.
     """

@@ -47,7 +47,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
 
     Numbers keep their digits. A key that always holds objects becomes a column for each of their members, called
     ``key.member``; other nested values become JSON text; ``null`` is that word and a key that a
-    record lacks an empty cell. Raises `TableError` where the file is no JSON or holds no records.
+    record lacks an empty cell. Raises `TableError` where the file is not JSON or holds no records.
     """
     encoding = encoding_of(file, chunks(file, limits), "Is it JSON text?")
     if file.suffix != ".json":
@@ -135,7 +135,7 @@ def _all_of(value: object, kind: type) -> bool:
 
 
 def _record_table(records: Sequence[object], check: _CheckExtent) -> _JsonTable | None:
-    """A table from objects (a row of keys first) or from arrays; None where there is anything else."""
+    """A table from objects (a row of keys first) or from arrays; None if there is anything else."""
     if _all_of(records, list):
         return _JsonTable([tuple(map(_text, record)) for record in records if isinstance(record, list)], 0)
     objects = [record for record in records if isinstance(record, dict)]
@@ -268,7 +268,7 @@ def _parser(repeated: set[str]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class RecordRows:
-    """The rows of a long JSON Lines file, read from it anew on each walk."""
+    """The rows of a long JSON Lines file, read from it again on each walk."""
 
     file: TableFile
     encoding: Encoding
@@ -321,7 +321,7 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
 
 
 def _line_records(file: TableFile, encoding: Encoding, repeated: set[str]) -> Iterator[tuple[int, object]]:
-    """Line number (from 1) and value of each line that is not blank; None for one that is no JSON."""
+    """Line number (from 1) and value of each line that is not blank; None for one that is not JSON."""
     parse = _parser(repeated)
     try:
         with io.TextIOWrapper(open_content(file), encoding.codec, encoding.errors) as text:

@@ -73,9 +73,9 @@ def open_office_file(file: TableFile, limits: ReadLimits, kind: str) -> zipfile.
 
 
 def parse_part(archive: zipfile.ZipFile, name: str, file: TableFile) -> etree._Element | None:
-    """The XML of a part, None where there is none. Entities are not expanded.
+    """The XML of a part, None if there is none. Entities are not expanded.
 
-    Raises `UnreadableTableError` where it is no sound XML.
+    Raises `UnreadableTableError` where it is not sound XML.
     """
     try:
         info = archive.getinfo(name)

@@ -95,7 +95,7 @@ def _lengths(values: pa.Array) -> pa.Array | None:
 
 @dataclass(frozen=True, slots=True)
 class ColumnarRows:
-    """The rows of a columnar file, read from it anew on each walk, a batch at a time."""
+    """The rows of a columnar file, read from it again on each walk, a batch at a time."""
 
     file: TableFile
     count: int = 0
@@ -180,7 +180,7 @@ def grid_from_frame(frame: Any, id: str = "frame", context: Context | None = Non
     The column names make the first row (one row a level where there are several); an index that
     is not a mere running number makes the first columns; missing values are empty cells.
 
-    Raises `EmptyTableError` for a frame without columns, `UsageError` for what is no frame.
+    Raises `EmptyTableError` for a frame without columns, `UsageError` for what is not a frame.
 
     >>> grid_from_frame(pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]})).rows
     (('a', 'b'), ('1', 'x'), ('', 'y'))

@@ -336,7 +336,7 @@ def _goes_on(first: PdfTable, second: PdfTable) -> bool:
 
 
 def _matching(edges: Sequence[float], others: Sequence[float]) -> list[int] | None:
-    """For each of the `others` the place of the edge that it lies at; None where one lies at none."""
+    """For each of the `others` the place of the edge that it lies at; None if one lies at none."""
     found = [min(range(len(edges)), key=lambda at: abs(edges[at] - other)) for other in others]
     apart = [abs(edges[at] - other) for at, other in zip(found, others, strict=True)]
     rising = all(a < b for a, b in pairwise(found))

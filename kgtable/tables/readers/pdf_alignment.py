@@ -70,7 +70,7 @@ def _ruled_off(rules: Sequence[Rule], table: PdfTable, top: float, bottom: float
 
 
 def rows_in_columns(lines: Sequence[Line], table: PdfTable) -> list[Row] | None:
-    """Lines as rows of a table by alignment that they go on with; None where they stand otherwise."""
+    """Lines as rows of a table by alignment that they go on with; None if they stand otherwise."""
     rows: list[Row] = []
     for line in lines:
         parts = line.segments()
@@ -152,7 +152,7 @@ def lists_pages(lines: Sequence[str]) -> bool:
 
 
 def aligned(lines: list[Line], page: int) -> PdfTable | None:
-    """The lines as a table where their segments stand below each other; None where they are running text."""
+    """The lines as a table where their segments stand below each other; None if they are running text."""
     split = [line.segments() for line in lines]
     several = [parts for parts in split if len(parts) > 1]
     if len(several) < 2:

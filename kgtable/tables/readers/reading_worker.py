@@ -2,7 +2,7 @@
 
 It answers each order with an empty line as soon as it has it. For ``tables`` it sends each table's head, its
 rows in batches and ``null``, then ``null`` and the text of the file; for ``rows`` a batch each time it is
-asked. An error is a line that begins with ``!``. Its memory and its processor time are bounded anew for each file.
+asked. An error is a line that begins with ``!``. Its memory and its processor time are bounded again for each file.
 """
 
 from __future__ import annotations

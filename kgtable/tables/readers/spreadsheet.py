@@ -65,7 +65,7 @@ def read_sheets(path: Path, *, by_name: bool = True, skip: Collection[str] = ())
 def _opened(path: Path, *, by_name: bool) -> CalamineWorkbook:
     from python_calamine import CalamineWorkbook
 
-    if by_name and sound_text(str(path)) == str(path):  # the library takes no name that is no UTF-8
+    if by_name and sound_text(str(path)) == str(path):  # the library takes no name that is not UTF-8
         return CalamineWorkbook.from_path(str(path))
     with path.open("rb") as stream:
         return CalamineWorkbook.from_filelike(stream)
@@ -88,7 +88,7 @@ def _by_library(read: Callable[[], _Read]) -> _Read:
         raise PasswordNeededError from error
     except (KeyboardInterrupt, MemoryError):
         raise
-    except BaseException as error:  # a panic in the library's Rust code is no Exception
+    except BaseException as error:  # a panic in the library's Rust code is not an Exception
         raise ValueError(str(error)) from error
 
 

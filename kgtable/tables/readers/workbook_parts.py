@@ -147,7 +147,7 @@ def _is_above(position: str) -> bool:
 
 
 def _raised_spans(cell: etree._Element, styles: Collection[str]) -> tuple[str, str] | None:
-    """The text of a cell of one paragraph without and with its raised spans raised; None where it has none."""
+    """The text of a cell of one paragraph without and with its raised spans raised; None if it has none."""
     paragraphs = cell.findall(_TEXT + "p")
     if len(paragraphs) != 1:
         return None
@@ -370,7 +370,7 @@ def _mentions(stream: IO[bytes], word: bytes) -> bool:
 
 
 def _raised_text(element: etree._Element) -> tuple[str, str] | None:
-    """A rich text without and with its raised characters raised; None where that is the same."""
+    """A rich text without and with its raised characters raised; None if that is the same."""
     runs: list[tuple[str, bool]] = []
     for run in element:
         if run.tag.endswith("}t"):
