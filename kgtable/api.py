@@ -163,7 +163,7 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
 
     It is asked for names of columns and titles of tables that have none, for role and kind of columns whose meaning is
     not sure, and for units and scales of measures that print none, once for each table that was not shown to it before.
-    What it proposes stands in the mapping; what is printed or decided there wins over it.
+    What it proposes is in the mapping; what is printed or decided there wins over it.
 
     Args:
         directory: where the graph is.
@@ -188,7 +188,7 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
 def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, column: str = "") -> KnowledgeGraph:
     """Decide how a table of the graph in `directory` is read, bring the graph up to date with it, and open it.
 
-    `KnowledgeGraph.preview` shows what a decision changes without deciding it. What is decided stands in the mapping.
+    `KnowledgeGraph.preview` shows what a decision changes without deciding it. What is decided is in the mapping.
 
     Args:
         table: the id of a table, or of a sheet that holds several.

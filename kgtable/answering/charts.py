@@ -48,7 +48,7 @@ _MIME = "application/vnd.vegalite.v5+json"
 
 
 class ChartPoint(NamedTuple):
-    """One number: the row and column that it stands in, its exact value, and whether the answer names it."""
+    """One number: the row and column that it is in, its exact value, and whether the answer names it."""
 
     row: str
     column: str
@@ -303,6 +303,6 @@ def _all_of(values: Sequence[Any], kinds: tuple[type, ...]) -> bool:
 
 
 def _local(text: str) -> str:
-    """A text, or of an IRI what stands behind its last slash or number sign."""
+    """A text, or of an IRI what follows its last slash or number sign."""
     found = _IRI.fullmatch(text)
     return text if found is None else unquote(found[1])

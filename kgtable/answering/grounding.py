@@ -24,7 +24,7 @@ from kgtable.values.units import SCALE_WORDS, scale_name
 
 
 def contains(text: str, part: str) -> bool:
-    """Whether `part` stands in `text` as whole words."""
+    """Whether `part` is in `text` as whole words."""
     return f" {part} " in f" {text} "
 
 

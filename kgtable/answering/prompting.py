@@ -68,7 +68,7 @@ def measure(unit: str | None, scale: str | None, per: str | None = None) -> str:
 
 
 def per_word(per: str | None) -> str:
-    """What a unit is per, as it stands behind it.
+    """What a unit is per, as it follows it.
 
     >>> per_word("share"), per_word(None)
     ('per share', '')
@@ -258,7 +258,7 @@ def make_prompt(
 
 
 _PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
-"""Its form stands in the prompt: what is not a program goes back to the model with the fault named."""
+"""Its form is in the prompt: what is not a program goes back to the model with the fault named."""
 
 _CITATIONS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 

@@ -169,7 +169,7 @@ class _Judge:
         return fault
 
     def _from_cells(self, answer: Answer) -> Answer:
-        """The answer whose text stands in cited cells."""
+        """The answer whose text is in cited cells."""
         draft = self._draft
         results, cells = self._cited()
         facts = self._facts(results)

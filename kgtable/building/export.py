@@ -73,7 +73,7 @@ def to_dataset(store: TripleStore, graphs: Iterable[str], names: Namespaces) -> 
 def csv_text(table: Table, *, defuse: bool = False) -> str:
     """The table as CSV (RFC 4180, lines end with a line feed): every cell's text as it was read.
 
-    With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe.
+    With `defuse`, what a spreadsheet would run as a formula follows an apostrophe.
     """
     return delimited_text(table.grid.rows, defused=defuse)
 
@@ -90,7 +90,7 @@ def write_csv_files(
     """Write tables as CSV to `out`, a folder for their files or the file of the only one; returns the paths.
 
     `out` is a file if it exists as one, if its suffix is ``.csv``, or with `as_file` if it has any suffix. With
-    `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises `UsageError` where several
+    `defuse`, what a spreadsheet would run as a formula follows an apostrophe. Raises `UsageError` where several
     tables would have to share a file, `StorageError`.
     """
     refuse_within_graph(out)

@@ -87,7 +87,7 @@ def retrieve(
     """Find the triples that may answer a question.
 
     A question of - is read from standard input. With --questions one result is printed for each, in the
-    order of the file. --explain stands above a table, in the key "explanation" of JSON, and otherwise on
+    order of the file. --explain is printed above a table, in the key "explanation" of JSON, and otherwise on
     standard error. The exit status is 1 where nothing was found.
     """
     if (question is None) == (questions is None):

@@ -125,7 +125,7 @@ def build(
     status is 1 where a file could not be read as a table.
 
     With --model, a model is asked about columns without a header, with an unsure meaning or without a unit, and
-    tables without a title, once for each. What it proposes stands in the mapping, and yields to what is printed or
+    tables without a title, once for each. What it proposes is in the mapping, and yields to what is printed or
     decided there; a model that fails leaves the graph as it is without one.
     """
     refuse_standard_input(paths)

@@ -1,7 +1,7 @@
 """Encoding and decoding of documents: their paragraphs, passages and quantities as statements.
 
 A document is a named graph of its own. A paragraph holds its exact text; a passage, which is what a search
-finds, its own text, the paragraphs it covers, and the tables that it stands beside or names (``kgt:describes``). A
+finds, its own text, the paragraphs it covers, and the tables that it is next to or names (``kgt:describes``). A
 number in a paragraph is a quantity as in a cell, with its words and where they begin.
 """
 
@@ -47,7 +47,7 @@ class DocumentShape:
     Args:
         id: the document's id, that of its file.
         path: the file's path.
-        text: what stands in it.
+        text: what is in it.
         tables: the ids of its tables, in the order of `text.tables`.
         names: the dataset's namespaces.
     """

@@ -149,7 +149,7 @@ def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | b
 def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str], *, defuse: bool = False) -> str:
     """The results as text that ends with a newline; without a format as a table, or Turtle for triples.
 
-    With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe in CSV.
+    With `defuse`, what a spreadsheet would run as a formula follows an apostrophe in CSV.
 
     Raises `UsageError` for a format that cannot hold this kind of result, `QueryError` where the
     evaluation fails on the way.

@@ -97,7 +97,7 @@ class ColumnSource(Protocol):
 
 
 class FoundCell(NamedTuple):
-    """A cell with the label of its row and that of the heading the row stands under."""
+    """A cell with the label of its row and that of the heading the row is under."""
 
     subject: str
     group: str | None
@@ -105,7 +105,7 @@ class FoundCell(NamedTuple):
 
 
 class ContentRow(NamedTuple):
-    """A row with cells, by grid row and column: its label and that of the heading it stands under."""
+    """A row with cells, by grid row and column: its label and that of the heading it is under."""
 
     row: int
     is_header: bool

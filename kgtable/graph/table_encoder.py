@@ -261,7 +261,7 @@ class TableShape:
         return RowChunk(list(map(str, indexes)), runs, self._is_distinct)
 
     def _heads(self, indexes: Sequence[int], cells: Sequence[Row], labels: Sequence[str]) -> ColumnRun:
-        """What stands in rows before their cells: classes, number, label and subject, group."""
+        """What is in rows before their cells: classes, number, label and subject, group."""
         structure, width = self._table.structure, self._table.grid.width
         texts = list(map(str.strip, labels))
         literals = [f'"{text}"' for text in texts] if is_plain("".join(texts)) else list(map(text_literal, texts))

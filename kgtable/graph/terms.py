@@ -139,7 +139,7 @@ def quote(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text stands in a literal of every format as it is.
+    """Whether a text is in a literal of every format as it is.
 
     >>> is_plain("Größe in m²"), is_plain('a "b"')
     (True, False)

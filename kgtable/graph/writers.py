@@ -81,7 +81,7 @@ class RdfWriter(ABC):
         self._patterns: dict[Form, tuple[_Pattern, _Pattern]] = {}
 
     def start(self) -> str:
-        """What stands before the first graph."""
+        """What precedes the first graph."""
         return ""
 
     @abstractmethod

@@ -74,7 +74,7 @@ class Statistics:
 
     `term_weight` is a term's inverse document frequency over tables. The postings of a term are the
     tables that have it in title, headings, header, cells or the texts around them; `bm25` is the
-    term's weight in each, `in_table` whether it stands in more than the texts around the table.
+    term's weight in each, `in_table` whether it is in more than the texts around the table.
     `text_size` counts the distinct terms of a text, `text_is_dated` tells whether it names a year.
     """
 
@@ -172,7 +172,7 @@ class CorpusParts:
 
     `text_terms` are the terms of each text, `named_terms` those of each table's title and headings,
     `around_terms` those of the texts around it, in reading order; `lexical_text` and `lexical_cell` the lexical
-    forms of cells, by cell; `term_times` how often a term stands in a table, beside `Corpus.term_tables`.
+    forms of cells, by cell; `term_times` how often a term is in a table, beside `Corpus.term_tables`.
     `heads` are the heads of the tables as JSON, `table_texts` what their vectors stand for.
     """
 
@@ -222,8 +222,8 @@ CELLS_COUNTED = 1 << 20
 
 
 class TermCounts(NamedTuple):
-    """How often each term stands in each table that has it, by term and table in rising order; `inside` tells
-    whether it stands in more than the texts around the table."""
+    """How often each term is in each table that has it, by term and table in rising order; `inside` tells
+    whether it is in more than the texts around the table."""
 
     term: IntArray
     table: IntArray

@@ -236,7 +236,7 @@ def save_corpus(
         lists: the terms of each text, of each table's title and headings, and of the texts around it.
         lexical: texts and cells of lexical forms, by cell.
         dated: which texts name a year.
-        counts: how often each term stands in each table.
+        counts: how often each term is in each table.
     """
     text_terms, named, around = lists
     texts, term_strings = Strings.open(folder / "texts"), Strings.open(folder / "terms")

@@ -1,7 +1,7 @@
 """Index of the passages of a graph's documents: words with Okapi weights, and vectors of short pieces.
 
 A passage of 1,000 tokens says too many things for one vector, so each piece of about a hundred tokens has its own,
-under the headings it stands in; a passage is as near to a question as its nearest piece.
+under the headings it is in; a passage is as near to a question as its nearest piece.
 """
 
 from __future__ import annotations

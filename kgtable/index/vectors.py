@@ -54,7 +54,7 @@ def one_thread() -> Iterator[None]:
 class VectorCache:
     """Vectors by the hash of their text, so that no text is embedded twice: those of an earlier build, then new ones.
 
-    Of a vector is remembered the memory-mapped file it stands in, and the row there.
+    Of a vector is remembered the memory-mapped file it is in, and the row there.
     """
 
     def __init__(self, embedder: Embedder) -> None:

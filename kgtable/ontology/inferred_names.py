@@ -1,6 +1,6 @@
 """Names proposed for columns without a header and tables without a title, and the test whether one is missing.
 
-A proposal stands beside what is there and never replaces it: a header that says nothing stays as printed.
+A proposal is next to what is there and never replaces it: a header that says nothing stays as printed.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ TABLE_EDITABLE: Final = (
     "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale", "encoding", SPLIT
 )  # fmt: skip
 INFERRED_TITLE: Final = "inferred title"
-"""The title that is proposed for a table without one; what stands under ``title`` is the user's."""
+"""The title that is proposed for a table without one; what is under ``title`` is the user's."""
 
 TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE, CONFIDENCE)
 _GUARDED = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r']")
@@ -64,7 +64,7 @@ NEARLY: Final = 0.65
 
 @dataclass(frozen=True, slots=True)
 class MappingRow:
-    """One row of a mapping file: the text of each of its fields, and the file and line it stands in."""
+    """One row of a mapping file: the text of each of its fields, and the file and line it is in."""
 
     values: dict[str, str]
     path: str = ""

@@ -322,7 +322,7 @@ class _Rows:
         return named or re.match(r"\s*[*†‡¹²³]\s*\w+ \w+", label) is not None
 
     def _is_last(self, at: int) -> bool:
-        """Whether a row with one cell stands at the end, only below others of one cell, under rows of several."""
+        """Whether a row with one cell is at the end, only below others of one cell, under rows of several."""
         filled = self._body.filled
         complete = len(self._body.rows) < LOOKED_AT
         return complete and all(count == 1 for count in filled[at:]) and sum(count > 1 for count in filled) > 2

@@ -329,7 +329,7 @@ class QuantityResolver:
         return _overridden(reading, self._overrides[column]) if column in self._overrides else reading
 
     def resolve(self, number: Number, row: int, column: int, label: str = "", cells: Row | None = None) -> Quantity:
-        """The quantity of a number that stands at `row`, `column` in a row labelled `label`.
+        """The quantity of a number that is at `row`, `column` in a row labelled `label`.
 
         `cells` are the row's cells; a row of the table's head needs none.
         """

@@ -127,7 +127,7 @@ def header_paths(table: Table) -> Iterator[tuple[str, ...]]:
 def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint, *, among_units: bool) -> Iterator[Clue]:
     """The clues of a column: of its unit row, then of its header path, the lowest level first.
 
-    A year stands in the lowest level only; what a higher level measures is not this column's if its cells
+    A year is in the lowest level only; what a higher level measures is not this column's if its cells
     print a currency, values per share apart. A short symbol is a unit `among_units` that are plain.
     """
     stated = parse_unit_phrase(unit, " ".join(path)) if unit else None
@@ -384,7 +384,7 @@ def _printed(text: str) -> tuple[str | None, bool, bool | None]:
 
 
 _NAME_BEFORE = re.compile(r"(?:[^\W\d_]{2,12} ){1,2}(?=[$€£¥] ?\d[\d,.]*$)")
-"""What stands before an amount that names its column: "high $ 17.84"."""
+"""What precedes an amount that names its column: "high $ 17.84"."""
 
 
 def _currency(text: str) -> str | None:

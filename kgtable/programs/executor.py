@@ -1,4 +1,4 @@
-"""Runs programs over relations in memory, keeping which cells each result stands on.
+"""Runs programs over relations in memory, keeping which cells each result rests on.
 
 `run` checks a program and executes it. Relations are carried as row numbers into their tables, so a
 filter over a million rows copies none of them; see `frames` for these, `column_math` for the work on columns and
@@ -164,7 +164,7 @@ class ProgramResult:
             yield tuple(column[row] for column in self.columns)
 
     def cells(self) -> Iterator[CellRead]:
-        """Every cell that the result stands on, once, with its role; never a blank one."""
+        """Every cell that the result rests on, once, with its role; never a blank one."""
         return self._trace.cells()
 
     def citations(self, most: int = FIRST_CELLS) -> tuple[list[CellRead], bool]:

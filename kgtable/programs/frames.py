@@ -98,7 +98,7 @@ class Sight:
         )
 
     def fixed(self, role: CellRole) -> tuple[Read, ...]:
-        """What was looked at, as cells that every row of the result stands on."""
+        """What was looked at, as cells that every row of the result rests on."""
         return tuple(replace(read, role=role, aligned=False) for read in self.reads)
 
     def others(self) -> tuple[tuple[RowTrace, Origin], ...]:

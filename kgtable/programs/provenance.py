@@ -1,4 +1,4 @@
-"""Which cells a result stands on: kept while a program runs as links between rows, listed when asked for.
+"""Which cells a result rests on: kept while a program runs as links between rows, listed when asked for.
 
 Every relation that the executor makes has a `RowTrace`: what cells each of its rows reads, and from which
 rows of other relations each came. Nothing is listed while it runs; `RowTrace.cells` walks the links

@@ -442,7 +442,7 @@ class _NarrowRelation(Relation):
 
 
 def merged_cells(table: Table) -> dict[Position, Position]:
-    """The body cells whose text stands in another one: those of a merged area, and those that share the cell above."""
+    """The body cells whose text is in another one: those of a merged area, and those that share the cell above."""
     start = table.structure.body_start
     return {
         (row, column): (area.top, area.left)

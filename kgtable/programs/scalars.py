@@ -167,7 +167,7 @@ def month_day(text: str) -> TimeSpan | None:
 
 @text_cache(65536)
 def time_in(text: str) -> TimeSpan | None:
-    """The date or period that a text is, or that stands in it.
+    """The date or period that a text is, or that is in it.
 
     >>> time_in("31 Dec. 2024").lexical, time_in("year ended 2019").lexical
     ('2024-12-31', '2019')
@@ -216,7 +216,7 @@ def span_seconds(lexical: str) -> Decimal | None:
 
 @text_cache(16384)
 def number_in(text: str, index: int = 1) -> Decimal | None:
-    """The number that a text is, or the `index`-th that stands in it.
+    """The number that a text is, or the `index`-th that is in it.
 
     >>> number_in("$ 1,234"), number_in("4x100 m relay", 2), number_in("1st")
     (Decimal('1234'), Decimal('100'), Decimal('1'))

@@ -201,7 +201,7 @@ class Fillings(Groupings):
         return next((headers[stem] for stem in sorted(self._told_by(view)) if stem in headers), 0)
 
     def _stands_before(self, token: int, view: ColumnView) -> bool:
-        """Whether a superlative stands right before the name of a column."""
+        """Whether a superlative directly precedes the name of a column."""
         return bool(self.source.link(view).mask & (token << 1 | token << 2))
 
     def _is_measured(self, mask: int) -> bool:

@@ -315,7 +315,7 @@ class Grammar(CandidateFeatures):
         return other, one
 
     def _says_from_to(self, one: ColumnView, other: ColumnView) -> bool:
-        """Whether one column stands behind *from* and the other behind *to*."""
+        """Whether one column follows *from* and the other *to*."""
         first, second = self.source.link(one).mask, self.source.link(other).mask
         first, second = first & ~second, second & ~first
         words = self.question.tokens

@@ -104,7 +104,7 @@ class Groupings(Grammar):
             mask = Question._all(key.mask for key in keys)
             apart = _spanned(keys)
             others = Question._all(c.mask for c in conditions.conditions if c.column not in apart)
-            headed = all(key.columns for key in keys)  # a corner "Year" stands in the name of each row
+            headed = all(key.columns for key in keys)  # a corner "Year" is in the name of each row
             taken = frozenset(place for key in keys if key.span is None or key.columns for place in key.places)
             if (mask & others and not headed) or taken & conditions.columns:
                 continue
@@ -322,7 +322,7 @@ class Groupings(Grammar):
             yield GroupKey(view, None, marker | run, score + 0.2 * bool(named & here), word)
 
     def _names_value(self, view: ColumnView, run: int) -> bool:
-        """Whether a value of a column stands right behind its name."""
+        """Whether a value of a column directly follows its name."""
         behind = (run << 1) & ~run
         values = (c for c in self.source.conditions if c.column == view.place and c.kind in ("exact", "several"))
         return any(c.mask & behind for c in values)

@@ -74,7 +74,7 @@ class QuestionToken:
 
 
 class NumberMention(NamedTuple):
-    """A number that the question names, with a unit or scale that stands behind it."""
+    """A number that the question names, with a unit or scale that follows it."""
 
     value: Decimal
     mask: int

@@ -57,7 +57,7 @@ class HiddenLayer:
         return np.maximum(sums + self.bias, 0.0) @ self.output
 
     def to_json(self) -> dict[str, Any]:
-        """The layer as it stands in ``ranker.json``: the weights of a feature are the base64 of signed bytes."""
+        """The layer as it is in ``ranker.json``: the weights of a feature are the base64 of signed bytes."""
         return {
             "bias": [round(float(value), 5) for value in self.bias],
             "output": [round(float(value), 7) for value in self.output],

@@ -107,7 +107,7 @@ class ColumnView:
     clock: bool = False
     """Whether it holds times of the day, as 09:30."""
     unit_stems: frozenset[str] = frozenset()
-    """The stems of what stands in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
+    """The stems of what is in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
     variant: str | None = None
     """What of its measure it tells, such as *actual* beside *budget*."""
     adds_up: bool = False

@@ -26,7 +26,7 @@ class TableWeights:
     - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
 
     `kin` is not a signal of its own: the share by which a word counts for a table in the first three where
-    it stands in another table under the same title and headings, as of a table that was split.
+    it is in another table under the same title and headings, as of a table that was split.
     """
 
     bm25: float = 0.7
@@ -41,7 +41,7 @@ class TableWeights:
 class CellWeights:
     """Signals for a cell within its table; coverages are shares of the question's words by rarity.
 
-    - `row`: words found in the row, or in the heading it stands under.
+    - `row`: words found in the row, or in the heading it is under.
     - `rare_in_table`: for each such word, how few rows of the table have it (logarithm).
     - `own`: words found in the cell itself: negative, since one seldom asks for what one names.
     - `named`: the cell is made up of words of the question, as what one filters by is.
@@ -50,7 +50,7 @@ class CellWeights:
     - `header_vector`: the cosine of the question and the column's name.
     - `number`: a number is asked for, and the column holds numbers.
     - `date`: a year or date is asked for, and the cell names a year.
-    - `above_body`: the cell stands in the header.
+    - `above_body`: the cell is in the header.
     """
 
     row: float = 3.0

@@ -139,7 +139,7 @@ def written_schema(table: Table, llm: LLM) -> str:
 def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
     """The schema of every table, one piece each, with several requests in parallel.
 
-    Where the model's reply is unusable the template stands in, and `TableTexts.substitutes` says why.
+    Where the model's reply is unusable the template is used instead, and `TableTexts.substitutes` says why.
     Raises a leaf of `LLMError` where the model cannot be used.
     """
     ids: list[str] = []

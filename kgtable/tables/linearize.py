@@ -120,7 +120,7 @@ def as_text(table: Table) -> str:
 
     A group row that carries values of its own is written under its parent's heading first; a group
     without values appears as heading only. Nested groups are named by their whole path. A corner
-    that states a unit stands in the first line.
+    that states a unit is in the first line.
     """
     corner = decoded(table.structure.corner.strip())
     lines = [f"{corner}:"] if parse_unit_text(corner) else []

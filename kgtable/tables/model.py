@@ -97,7 +97,7 @@ class Grid:
 
     `rows` may be ragged. A tuple holds all rows; any other `RowSource` is a streamed table.
     `width` is the widest row. `merged`, `formats` (number formats) and `indents` (levels of
-    alignment indent) come from spreadsheets and HTML; a merged cell's text stands at its top left.
+    alignment indent) come from spreadsheets and HTML; a merged cell's text is at its top left.
     """
 
     id: str
@@ -323,7 +323,7 @@ _BEFORE, _AFTER = 3, 2
 
 
 def context_at(text: DocumentText, table: int) -> Context:
-    """The text around a table of a document: the headings it stands under, its caption, paragraphs beside it."""
+    """The text around a table of a document: the headings it is under, its caption, paragraphs beside it."""
     place = text.tables[table]
     headings: dict[int, str] = {}
     for paragraph in text.paragraphs[: place.paragraphs]:
@@ -342,7 +342,7 @@ def context_at(text: DocumentText, table: int) -> Context:
 
 
 def text_beside(grids: tuple[Grid, ...]) -> DocumentText:
-    """The text that a sidecar gives of a file's tables: what stands before, among and after them.
+    """The text that a sidecar gives of a file's tables: before, among and after them.
 
     Each text is a paragraph; all tables of the file stand behind those that come before them.
     """

@@ -55,7 +55,7 @@ _NUMBERED = re.compile(r"\b(Table|Tab\.|Exhibit|Schedule)\s+([A-Z]?\d+(?:[.\-]\d
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph as it stands in its document.
+    """A paragraph as it is in its document.
 
     `page` counts from 1, None if the document has no pages; `level` is that of a heading, 0 for text.
     """
@@ -90,8 +90,8 @@ class DocumentText:
 class Passage:
     """Sentences of a document that follow each other.
 
-    `first` and `last` are the numbers of its first and last paragraph, `headings` those it stands under;
-    `tables` the numbers of the tables that it stands beside, or that it names.
+    `first` and `last` are the numbers of its first and last paragraph, `headings` those it is under;
+    `tables` the numbers of the tables that it is next to, or that it names.
     """
 
     text: str
@@ -191,7 +191,7 @@ def _names(place: TextPlace, text: str) -> bool:
 
 
 def _headings(paragraphs: Sequence[Paragraph], number: int) -> tuple[str, ...]:
-    """The headings that a paragraph stands under, the outermost first."""
+    """The headings that a paragraph is under, the outermost first."""
     found: list[str] = []
     level = paragraphs[number].level or 100
     for at in range(number - 1, -1, -1):

@@ -55,7 +55,7 @@ class TextQuantity:
     """A number in a text.
 
     `value` is exact with the `scale` (``T M B TN``) applied, `unit` a QUDT local name; `period` in the form
-    of `kgtable.values.periods.find_period`. It stands in the text from `start` to `end`, printed as `text`;
+    of `kgtable.values.periods.find_period`. It is in the text from `start` to `end`, printed as `text`;
     `signed` are its digits with their sign.
     """
 

@@ -92,7 +92,7 @@ def _plural(name: str) -> str:
 
 
 def unit_symbol(unit: str | None) -> str:
-    """The sign or short word that stands beside a number; empty where there is none to say.
+    """The sign or short word that is next to a number; empty where there is none to say.
 
     >>> unit_symbol("CCY_EUR"), unit_symbol("CCY_CAD"), unit_symbol("KiloW-HR"), unit_symbol("MIN"), unit_symbol("LB")
     ('€', 'CAD', 'kWh', 'minutes', 'lb')

@@ -138,7 +138,7 @@ def as_raised(text: str) -> str:
 
 
 def joined_runs(runs: Iterable[tuple[str, bool]]) -> str:
-    """The text of runs, each given with whether it is raised, so that no mark or exponent joins what it stands behind.
+    """The text of runs, each given with whether it is raised, so that no mark or exponent joins what it follows.
 
     The upper figure of a fraction is set apart by a space.
 

@@ -72,7 +72,7 @@ _PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:pr
 """The year whose prices amounts are in, which is not part of their unit: "constant 2015 US$"."""
 _THOUSANDS_IN_SPANISH = re.compile(r"\b(?:en )?miles de\b|\ben miles\b", re.IGNORECASE)
 _ELIDED = re.compile(r"\b[dl]['’](?=[^\W\d_])", re.IGNORECASE)
-"""What stands before a French or Italian word: "millions d'euros"."""
+"""What precedes a French or Italian word: "millions d'euros"."""
 _SUBSTANCE = re.compile(r"(?=[A-Za-z]*\d)(?:[A-Z][a-z]?\d*){2,6}(?:eq?)?")
 """The formula of what is weighed: "Mt CO2", "kg CO2e"."""
 _SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")

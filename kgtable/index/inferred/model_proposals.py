@@ -179,7 +179,7 @@ def _request(tables: Sequence[SampledTable]) -> Request:
 
 
 def _quoted(data: str) -> str:
-    """Text that cannot end the quotation it stands in."""
+    """Text that cannot end the quotation it is in."""
     return data.replace("<<<", "<<").replace(">>>", ">>")
 
 

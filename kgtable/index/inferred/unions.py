@@ -209,7 +209,7 @@ UNKNOWN = 0.3
 
 
 def _are_alike(ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]) -> bool:
-    """Whether both have the same known headers in the same order: each column's partner stands at its own place."""
+    """Whether both have the same known headers in the same order: each column's partner is at its own place."""
     return all(
         one.name.strip().casefold() == other.name.strip().casefold() and not _is_unknown(one, other)
         for one, other in zip(ours, theirs, strict=True)

@@ -151,7 +151,7 @@ class SparqlValue:
     complete: bool = False
     """Whether all rows have it, as far as is known."""
     is_repeated: bool = False
-    """Whether it stands in several rows and is added once."""
+    """Whether it is in several rows and is added once."""
 
     def number(self, unit: str | None = None) -> str:
         """Its number, converted to a unit."""

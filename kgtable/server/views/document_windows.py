@@ -108,7 +108,7 @@ def _title(title: str, file: str) -> str:
 
 
 def _above(headings: list[tuple[int, int | None, str]], first: int) -> list[str]:
-    """The headings that a paragraph stands under, the outermost first."""
+    """The headings that a paragraph is under, the outermost first."""
     standing: dict[int, str] = {}
     for number, level, text in headings:
         if number >= first:

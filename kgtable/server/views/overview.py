@@ -109,7 +109,7 @@ def _predicates(graph: KnowledgeGraph) -> tuple[dict[str, Any], ...]:
 
 
 def _counting(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts numbers in a name by their value: ``Day9`` stands before ``Day10``."""
+    """A key that sorts numbers in a name by their value: ``Day9`` precedes ``Day10``."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name[:200])
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts)
 

@@ -208,7 +208,7 @@ def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
 
 
 def said_name(header: str) -> str:
-    """A column's name as it stands in a question: without its unit, on one line.
+    """A column's name as it is in a question: without its unit, on one line.
 
     >>> said_name("Harvest (kg)"), said_name("cost_of_treatment"), said_name("2023"), said_name("fee_eur")
     ('Harvest', 'cost of treatment', '2023', 'fee')

@@ -347,7 +347,7 @@ def _by_tables(evidence: Evidence, keep: int) -> Answer:
 
 
 def _cited_words(passage: StoredPassage, start: int, text: str) -> PassageCitation:
-    """The citation of a text that stands in a passage from `start` on."""
+    """The citation of a text that is in a passage from `start` on."""
     paragraph, page = passage.place_of(start)
     offset = passage.start_of(start)
     return PassageCitation(passage.passage, passage.file, page, paragraph, offset, text[:LONGEST_WORDS])

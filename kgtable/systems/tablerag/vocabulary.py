@@ -299,7 +299,7 @@ def json_lines(items: Iterable[dict[str, Any]] | Sequence[dict[str, Any]]) -> st
 class ShownTable:
     """The view of one table.
 
-    `text` is what stands in the prompt. `columns` are the columns whose names stand in it, `cells` the
+    `text` is what is in the prompt. `columns` are the columns whose names stand in it, `cells` the
     values, by column, `rows` the grid rows that are shown with all of these columns.
     """
 

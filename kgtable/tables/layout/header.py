@@ -104,7 +104,7 @@ _YEAR = re.compile(r"\s*(?:1[5-9]|20)\d\d\s*")
 
 
 def is_one_text(row: Row, width: int) -> bool:
-    """Whether one text or year stands in every cell: one that was merged over the whole width."""
+    """Whether one text or year is in every cell: one that was merged over the whole width."""
     same = width > 2 and len(row) == width and len(set(row)) == 1
     return same and (any(map(str.isalpha, row[0])) or bool(_YEAR.fullmatch(row[0])))
 
@@ -186,7 +186,7 @@ def _joined_lines(levels: Sequence[Sequence[str]], column: int) -> list[str]:
 def spread_header(
     rows: Sequence[Row], found: HeaderRows, width: int, merged: Sequence[Area] = ()
 ) -> Mapping[int, tuple[str, ...]]:
-    """For each header row the text that stands above each column, spanning texts repeated."""
+    """For each header row the text that is above each column, spanning texts repeated."""
     areas: dict[int, list[Area]] = {}
     for area in merged:
         if area.top in found.header and area.right > area.left:

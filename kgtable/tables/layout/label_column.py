@@ -86,7 +86,7 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
 
     The first column as in the thesis, unless it is blank, a mere rank or running number, or a key of
     numbers, or unless its cells span rows that the second column names. Else the first textual column
-    right of it whose texts mostly differ, or a column of dates if that stands before and the textual
+    right of it whose texts mostly differ, or a column of dates if that precedes and the textual
     one is not called by a word for names.
     """
     if not rows or width < 2:

@@ -110,7 +110,7 @@ class _Cells:
         """How many different texts a line has: one that is merged over columns may be in each of them."""
 
     def _mark_missing(self) -> None:
-        """Take a word that stands in a row of lines of a column of numbers for a mark of what is missing."""
+        """Take a word that is in a row of lines of a column of numbers for a mark of what is missing."""
         numbers = np.isin(self.kind, (NUMBER, DECIMAL)).sum(axis=0)
         worded = np.isin(self.kind, (TEXT, CODE)) & (2 * numbers >= self.filled.sum(axis=0))
         again = (self.ids[1:] == self.ids[:-1]) & worded[1:]

@@ -296,7 +296,7 @@ def _told_again(
     """
     totals = [at for at, row in enumerate(rows) if row in called]
     if len(totals) != 1 or set(found) - called or (told < 0).any() or 0 < totals[0] < len(rows) - 1:
-        return frozenset()  # what stands behind a total is another matter
+        return frozenset()  # what follows a total is another matter
     if np.ceil(np.log10(told[totals[0]] + 1)).sum() < FEWEST_FIGURES:
         return frozenset()
     runs: list[list[int]] = [[]]

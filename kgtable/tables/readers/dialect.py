@@ -35,7 +35,7 @@ _JOINED = re.compile(r"\S[;|\t\x1f]\S|[^\s\d],\S|\S,[^\s\d]")
 class TextDialect:
     """How cells are told apart.
 
-    `quote` encloses cells, and is empty where nothing does; `escape` stands before a character that is meant
+    `quote` encloses cells, and is empty where nothing does; `escape` precedes a character that is meant
     as it is. Where it is `spaced`, the spaces behind a delimiter belong to it. With `strict`, a misplaced quote is an
     error. Single rows that do not have `width` cells are read in one of the dialects `others` if they do there, with
     numbers in the columns `numbers`.
@@ -156,7 +156,7 @@ def _best_fit(sample: str, delimiter: str, whole: bool) -> _Fit:
 
 
 def _is_spaced(sample: str, delimiter: str, quote: str) -> bool:
-    """Whether a space stands behind every delimiter outside quotes."""
+    """Whether a space follows every delimiter outside quotes."""
     if f"{delimiter} " not in sample or len(sample.splitlines()) < 2:
         return False
     bare = re.sub(f"{quote}[^{quote}]*{quote}", quote, sample)

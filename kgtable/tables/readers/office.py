@@ -32,7 +32,7 @@ MAX_PART = 256 << 20
 def read_docx(file: TableFile, limits: ReadLimits) -> ReadContent:
     """The tables and the text of a Word document; deleted text, headers and footers are left out.
 
-    A table's heading are those it stands under, its caption the paragraph beside it that is one. Raises
+    A table's heading are those it is under, its caption the paragraph beside it that is one. Raises
     `UnreadableTableError` where the file is damaged, encrypted or beyond the limits.
     """
     with open_office_file(file, limits, "document") as archive:
@@ -188,7 +188,7 @@ class _WordDocument:
         self.breaks += breaks
 
     def _breaks_before(self, element: etree._Element) -> bool:
-        """Whether a page break stands before the paragraph's first letter."""
+        """Whether a page break precedes the paragraph's first letter."""
         for part in element.iter(f"{W}t", f"{W}br", f"{W}lastRenderedPageBreak", f"{W}pageBreakBefore"):
             if part.tag == f"{W}t" and part.text:
                 return False

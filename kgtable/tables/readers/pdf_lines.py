@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(slots=True)
 class PdfTable:
-    """A table on a page: its rows, the box it stands in, merged areas, the left edges of its columns."""
+    """A table on a page: its rows, the box it is in, merged areas, the left edges of its columns."""
 
     rows: list[Row]
     box: tuple[float, float, float, float]

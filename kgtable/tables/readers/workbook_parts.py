@@ -360,7 +360,7 @@ _CHUNK = 1 << 20
 
 
 def _mentions(stream: IO[bytes], word: bytes) -> bool:
-    """Whether a word stands in a stream of bytes."""
+    """Whether a word is in a stream of bytes."""
     kept = b""
     while chunk := stream.read(_CHUNK):
         if word in kept + chunk:
