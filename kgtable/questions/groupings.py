@@ -51,7 +51,7 @@ _HEADED = {
 }
 """What a header is that is such a period, see `kgtable.values.periods.find_period`."""
 
-_CELL = "value"
+_HEADER, _CELL = "column", "value"
 _MOST_KEYS = 3
 """Columns that one word of grouping may be followed by, and keys of one program."""
 _MOST_GROUPINGS = 6
@@ -77,9 +77,8 @@ class GroupKey:
     @property
     def expression(self) -> Expression:
         """Its value for a row."""
-        if self.columns:
-            return ColumnRef(self.name)
-        return self.view.ref if self.span is None else Apply(self.span, self.view.ref)
+        value = ColumnRef(_HEADER) if self.columns else self.view.ref
+        return value if self.span is None else Apply(self.span, value)
 
     @property
     def places(self) -> frozenset[int]:
@@ -119,7 +118,7 @@ class Groupings(Grammar):
         rows: Rows = conditions.over(self.source.rows(conditions.choice))
         for key in keys:
             if key.columns:
-                rows, told = Unpivot(rows, tuple(view.ref for view in key.columns), key.name, _CELL), name
+                rows, told = Unpivot(rows, tuple(view.ref for view in key.columns), _HEADER, _CELL), name
                 measure = None  # which no header names
             if key.span is Function.WEEKDAY_NAME:  # groups stand in the order of their first rows
                 rows = Sort(rows, (SortKey(Apply(Function.WEEKDAY, key.view.ref), False),))
@@ -336,17 +335,25 @@ class Groupings(Grammar):
 
     def _headed_at(self, mask: int, span: Function, word: str) -> list[GroupKey]:
         """The columns of numbers with such periods for headers, each once: "by year" where each year has a column."""
-        form = _HEADED.get(span)
-        headed = [view for view in self.source.columns if form and view.numeric and form.fullmatch(view.period)]
-        dated = any(view.kind is ValueKind.DATE and not view.clock for view in self.source.columns)
-        if (
-            len(headed) < 2
-            or len({view.period for view in headed}) < len(headed)
-            or dated
-            or self.source.join is not None
-        ):
+        form, source = _HEADED.get(span), self.source
+        dated = any(view.kind is ValueKind.DATE and not view.clock for view in source.columns)
+        if form is None or dated or source.join is not None:
             return []
-        return [GroupKey(headed[0], span, mask, 0.9, word, tuple(headed))]
+        headed = [view for view in source.columns if view.numeric and form.fullmatch(view.period)]
+        periods: dict[str, set[str]] = {}
+        for view in headed:
+            for stem in view.stems:
+                periods.setdefault(stem, set()).add(view.period)
+        measures: dict[tuple[str, ...], list[ColumnView]] = {}  # "Revenue May 2023" and "Revenue June 2023" are one
+        for view in headed:
+            own = (stem for stem in view.stems if len(periods[stem]) > 1 and not any(map(str.isdigit, stem)))
+            measures.setdefault(tuple(own), []).append(view)
+        found = []
+        for views in measures.values():
+            said = Question._all(source.link(view).mask for view in views)
+            if 1 < len(views) == len({view.period for view in views}) and (said or len(measures) == 1):
+                found.append(GroupKey(views[0], span, mask | said, 0.9, word, tuple(views)))
+        return found
 
     def _misspelt(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
         """The columns whose name differs by one letter from the word."""
