@@ -190,7 +190,7 @@ VARIANTS: Mapping[str, Callable[[Path, bytes], bytes]] = {
 without any description."""
 
 
-def show(table: str, rows: Iterable[Sequence[object]], head: Sequence[str] = (), **texts: object) -> None:
+def show(table: str, rows: Iterable[Sequence[object]], /, head: Sequence[str] = (), **texts: object) -> None:
     """Print a table of `PAPER` as Markdown, with its title and what explains the difference to the paper."""
     about = PAPER["tables"][table]
     head = [name.format(**texts) for name in head or about["head"]]
