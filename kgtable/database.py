@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,3 +47,26 @@ def lock(database: duckdb.DuckDBPyConnection) -> None:
     """Forbid files, extensions and changes of settings in a database."""
     for setting in _LOCKS:
         database.execute(f"SET {setting}")
+
+
+@contextmanager
+def bounded_memory(most: int) -> Iterator[None]:
+    """Let the process grow by so many bytes at most in the block.
+
+    One text of a query may be larger than DuckDB's own limit, and its allocator keeps the addresses of what it once
+    had: the next request in this process would find none left.
+    """
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+    except OSError:  # where there is no such file, the limit of the process holds
+        yield
+        return
+    limit = used + most if soft < 0 else min(soft, used + most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

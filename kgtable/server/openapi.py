@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kgtable.resources import __version__
+from kgtable.resources import __version__, read_packaged_json
 from kgtable.server.operations import METHOD, MOST_TRIPLES, QUESTION, READING, Operation, whole_schema
-
-STATUSES = ("verified", "sure", "likely", "several", "not found")
-"""The values of `kgtable.answering.answer.Status`, which takes long to import."""
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -26,146 +23,35 @@ _KINDS: dict[str, Any] = {
 with ``?`` null as well."""
 
 
-def _object(fields: str = "", **more: Any) -> dict[str, Any]:
-    """An object with fields of the kinds that their marks say, and with others, all of them required."""
-    marked = {name: _KINDS[mark] for name, mark in re.findall(r"(\w+)(\S*)", fields)}
-    return {"type": "object", "properties": {**marked, **more}, "required": sorted({**marked, **more})}
-
-
-def _array(items: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_NAMES = {"type": "object", "additionalProperties": _TEXT}
-_INFERRED = {"anyOf": [_object("name confidence% basis"), {"type": "null"}]}
-_JOINED = _object("table column# name")
-_CITATIONS = _array(_object("cell table row# column# text file title reference label header"))
-_CHART = {"type": ["object", "null"], "properties": {"svg": _TEXT, "description": _TEXT}}
-_PASSAGES = _array(_object("passage document file page#? paragraph# start# words"))
-_NAMED_TABLES = _array(_object("id title subtitle file rows# columns*"))
-_FACET = _array(_object("value label tables#"))
-_CONFIDENCE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-_ANY: dict[str, Any] = {"type": ["object", "string", "integer"]}
-_PROGRAM = {
-    "type": ["object", "null"],
-    "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
-    "`sparql`, `sql` and `python` are the same there, null where these cannot say it or the table is too long for it.",
-}
+FORMS: dict[str, Any] = read_packaged_json("server/schemas.json")
+"""The schemas in short: a text names the fields of an object with their marks; an object has those under "" and others
+by name; a list is an array; ``@`` refers to a schema, ``=`` to a form that is written out; ``?`` may be null as well;
+``$`` holds JSON Schema."""
+STATUSES = tuple(FORMS["Answer"]["status"]["$"]["enum"])
+"""The values of `kgtable.answering.answer.Status`, which takes long to import."""
 
-SCHEMAS: dict[str, Any] = {
-    "Problem": _object("type title detail", status={"type": "integer"}),
-    "Info": _object("tables# rows# cells# documents# model? summary start? base"),
-    "Dataset": _object(
-        "properties* classes* units*",
-        prefixes=_NAMES,
-        uses={"type": "object", "additionalProperties": {"type": "integer"}},
-        examples=_array(_object("name title comment query")),
-    ),
-    "Classes": _object(classes=_array(_object("iri name comment entities#"))),
-    "Tables": _object(
-        "total#",
-        tables=_array(
-            _object(
-                "id title subtitle file sheet? rows# width# cells# columns* units*",
-                hits=_array(_object("row# column# text")),
-            )
-        ),
-        facets=_object(unit=_FACET, kind=_FACET, folder=_FACET),
-    ),
-    "Table": _object(
-        "id iri title subtitle file sheet? rows_total# members# counted rows_shown# width# label_column# body_start# "
-        "head#",
-        direction={"enum": ["ltr", "rtl"]},
-        notes=_array(_object("mark text")),
-        inferred=_INFERRED,
-        columns=_array(_object("index# name title path* predicate unit meaning evidence", inferred=_INFERRED)),
-        rows=_array(_object("index# kind depth# cells*")),
-    ),
-    "Explored": _object(
-        "address title problem? sparql? sql? python?",
-        asked={"type": "object"},
-        told=_NAMES,
-        columns=_array(_object("title kind unit distinct#? hows* groups! buckets*", column=_ANY)),
-        joins=_array(_object("title", join={"type": "object"})),
-        program=_PROGRAM,
-        result={
-            "anyOf": [
-                {"type": "null"},
-                _object(
-                    "text? names* row_count# calculation cells_read#",
-                    rows=_array(_array({"type": ["object", "null"]})),
-                    chart=_CHART,
-                    citations=_CITATIONS,
-                ),
-            ]
-        },
-    ),
-    "Values": _object(values=_array(_object("text rows#", value=_ANY))),
-    "Facets": _object(
-        facets=_array(_object("column# title chosen more#", values=_array(_object("value rows#")))),
-        spreads=_array(_object("column# low high rows#", counts=_array({"type": "integer"}))),
-    ),
-    "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},
-    "Cell": _object(
-        "text iri row_iri table row# column# value? unit? unit_from scale? scale_from header label groups*",
-        triples=_array(_object("predicate", object=_ref("Term"))),
-    ),
-    "SqlRows": _object(
-        "complete!",
-        columns=_array(_object("name number!")),
-        rows=_array(_array({"type": ["string", "null"]})),
-    ),
-    "SqlColumns": _object("table title rows#", columns=_array(_object("name type header unit? examples*"))),
-    "SqlTables": _object("total#", tables=_array(_object("id name title"))),
-    "Documents": _object("total#", documents=_array(_object("id title file pages#? paragraphs# passages#"))),
-    "Document": _object(
-        "id iri title file pages#? total# first# headings*",
-        paragraphs=_array(_object("number# page#? level# offset# length# text")),
-        tables=_NAMED_TABLES,
-    ),
-    "Ontology": _object("total#", predicates=_array(_object("iri name label names* tables* tables_total#"))),
-    "Resource": _object(
-        "iri label more!",
-        outgoing=_array(_object("predicate", term=_ref("Term"))),
-        incoming=_array(_object("predicate", term=_ref("Term"))),
-        names=_NAMES,
-        unit={"type": ["object", "null"]},
-    ),
-    "Neighbours": _object(
-        "more!", nodes=_array(_object("id label kind")), edges=_array(_object("source predicate target")), names=_NAMES
-    ),
-    "Landmarks": _object(
-        subjects=_array(_object("iri label tables#")),
-        joins=_array(_object("score% matched# fuzzy% examples* query", left=_JOINED, right=_JOINED)),
-        unions=_array(_object("tables* score%")),
-        titles=_NAMES,
-        map=_object(
-            "tables#",
-            nodes=_array(_object("id label kind table")),
-            edges=_array(_object("source target label kind")),
-        ),
-    ),
-    "Units": _object(units=_array(_object("iri name label symbol cells# tables#"))),
-    "Editing": _object("editable! allowed! suffixes* most_bytes# uploaded*", waiting=_array(_object("id name size#"))),
-    "Decisions": {
-        "type": "object",
-        "description": "Decisions about columns and tables, as a mapping has them.",
-        "properties": {
-            name: _array({"type": "object", "additionalProperties": _TEXT}) for name in ("columns", "tables")
-        },
-    },
-    "Hits": _object(hits=_array(_object("iri label kind"))),
-    "Retrieval": _object(
-        "question",
-        triples=_array(_object("table row# column# subject predicate object value? unit? scale? group? cell score%")),
-        tables=_array(_object("table score%")),
-        timings_ms={"type": "object", "additionalProperties": {"type": "number"}},
-    ),
-    "Suggestions": _object("questions*"),
+
+def _schema(form: Any) -> dict[str, Any]:
+    if isinstance(form, list):
+        return {"type": "array", "items": _schema(form[0])}
+    if isinstance(form, str) and form[:1] in ("@", "="):
+        return _ref(form[1:]) if form[0] == "@" else _schema(FORMS[form[1:]])
+    if "?" in form and isinstance(form, dict):
+        return {"anyOf": [_schema(form["?"]), {"type": "null"}]}
+    if "$" in form:
+        found: dict[str, Any] = form["$"]
+        return found
+    fields, more = (form, {}) if isinstance(form, str) else (form.get("", ""), form)
+    parts = {name: _KINDS[mark] for name, mark in re.findall(r"(\w+)(\S*)", fields)}
+    parts |= {name: _schema(part) for name, part in more.items() if name}
+    return {"type": "object", "properties": parts, "required": sorted(parts)}
+
+
+SCHEMAS: dict[str, Any] = {name: _schema(form) for name, form in FORMS.items() if name[0].isupper()} | {
     "Question": {
         "type": "object",
         "required": ["question"],
@@ -176,29 +62,7 @@ SCHEMAS: dict[str, Any] = {
             "k": whole_schema(1, MOST_TRIPLES, 300),
             "after": {**QUESTION, "description": "The question before, which this one may follow."},
         },
-    },
-    "Chart": _object("", chart=_CHART),
-    "Reading": _object(
-        "answer display? headline exact? period? words? table value? unit? unit_label? calculation? sparql? sql? "
-        "python?",
-        confidence=_CONFIDENCE,
-        program=_PROGRAM,
-        citations=_CITATIONS,
-    ),
-    "Answer": _object(
-        "question answer? value? unit? verified! grounded! reasons* display? headline exact? period? words? sentence "
-        "remark? unit_label? calculation? sparql? sql? python? cells_read# method model?",
-        status={"enum": list(STATUSES)},
-        confidence=_CONFIDENCE,
-        chart=_CHART,
-        nearest=_NAMED_TABLES,
-        program=_PROGRAM,
-        citations=_CITATIONS,
-        passages=_PASSAGES,
-        alternatives=_array(_ref("Reading")),
-        usage={"type": "object"},
-        timings_ms={"type": "object"},
-    ),
+    }
 }
 
 _EDITED = (400, 401, 403, 404, 408, 413, 415, 503, 507)
@@ -271,10 +135,7 @@ _CHANGING = {
         ],
     ),
     "/api/preview": _decided(
-        "Preview an upload or a table with decisions",
-        "preview",
-        {"upload": _TEXT, "table": _TEXT},
-        **_ANYTHING,
+        "Preview an upload or a table with decisions", "preview", {"upload": _TEXT, "table": _TEXT}, **_ANYTHING
     ),
     "/api/build": _decided(
         "Build the graph with uploads, without some uploaded before, under decisions",

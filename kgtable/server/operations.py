@@ -284,14 +284,7 @@ READING = (
         ),
         (404,),
     ),
-    Operation(
-        "cell",
-        "/api/cells",
-        "Value, unit, scale and provenance of one cell",
-        "Cell",
-        _CELL,
-        (404,),
-    ),
+    Operation("cell", "/api/cells", "Value, unit, scale and provenance of one cell", "Cell", _CELL, (404,)),
     Operation(
         "row-chart",
         "/api/row-chart",

@@ -196,13 +196,7 @@ class Pages:
         return await self._plain(request, name, {"query": escape(query)}, must=True, **wanted)
 
     async def _plain(
-        self,
-        request: Request,
-        name: str,
-        values: Mapping[str, str] | None = None,
-        *,
-        must: bool = False,
-        **wanted: Any,
+        self, request: Request, name: str, values: Mapping[str, str] | None = None, *, must: bool = False, **wanted: Any
     ) -> Response:
         """A page with what it shows without JavaScript; without that where it takes long or fails.
 

@@ -141,9 +141,8 @@ def sql(found: _Found, job: _Found) -> str:
 def explore(found: _Found, job: _Found) -> str:
     """The fields of a table as a form, with their result; or the tables to choose from."""
     if "asked" not in found:
-        tables = found["tables"]
-        links = _list(_run("/explore", one["title"], table=one["id"], how="count") for one in tables)
-        return links + _pages(found["total"], job)
+        links = (_run("/explore", one["title"], table=one["id"], how="count") for one in found["tables"])
+        return _list(links) + _pages(found["total"], job)
     asked, columns = found["asked"], found["columns"]
     coded = {json.dumps(one["column"]): one["title"] for one in columns}
     groups = {json.dumps([one["column"]]): one["title"] for one in columns if one["groups"]}
@@ -153,16 +152,16 @@ def explore(found: _Found, job: _Found) -> str:
         _choice("How", "how", {how: how for how in hows}, asked.get("how", "")),
         _choice("By", "by", {"": "all rows", **groups}, json.dumps(asked.get("by"))),
     )
-    table = escape(asked["table"])
+    table, title = escape(asked.get("table") or ""), f"<h2>{escape(found['title'])}</h2>"
     form = (
         f'<form action="/explore"><input type="hidden" name="plain" value="1"><input type="hidden" name="table" '
         f'value="{table}"><p class="toolbar">{"".join(fields)}<button class="primary">Show</button></p></form>'
     )
     result = found["result"]
     if result is None:
-        return f'<h2>{escape(found["title"])}</h2>{form}<p class="note">{escape(found["problem"])}</p>'
+        return f'{title}{form}<p class="note">{escape(found["problem"])}</p>'
     rows = ([escape("" if cell is None else cell["display"]) for cell in row] for row in result["rows"])
-    return f"<h2>{escape(found['title'])}</h2>{form}{_grid(map(escape, result['names']), rows)}"
+    return f"{title}{form}{_grid(map(escape, result['names']), rows)}"
 
 
 def _list(entries: Iterable[str]) -> str:

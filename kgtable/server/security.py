@@ -118,9 +118,7 @@ def require_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> No
     if _from_elsewhere(headers):
         raise Problem("forbidden", "Requests from pages of other sites are not accepted.")
     _require(
-        may_edit(settings, headers),
-        "Uploading needs the server's token. In a browser, open /?token=… once.",
-        headers,
+        may_edit(settings, headers), "Uploading needs the server's token. In a browser, open /?token=… once.", headers
     )
 
 

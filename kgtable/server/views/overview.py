@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from functools import lru_cache
+from string import Template
 from typing import Any
 
 import pyoxigraph as ox
@@ -18,7 +19,7 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import document_ids
 from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
-from kgtable.index.inferred.relations import TableRelations
+from kgtable.index.inferred.relations import JoinableColumns, TableRelations
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.inferred_names import is_missing_header
@@ -181,14 +182,10 @@ def landmarks(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     return {"subjects": _shared_subjects(graph), **_shown(graph, relations), "map": _map(graph, relations)}
 
 
-MAP_TABLES = 200
-"""Tables on the map of a graph; of more, their documents, folders or topics are."""
-SMALL_MAP = 8
-"""Tables up to which their columns are on the map, too."""
-MAP_COLUMNS = 12
-"""Columns of a table that are on it."""
-MAP_MEMBERS = 50
-"""Tables that are listed of a group."""
+MAP_TABLES, MAP_MEMBERS = 200, 50
+"""Tables on the map of a graph: of more, their documents, folders or topics are, with so many tables listed of each."""
+SMALL_MAP, MAP_COLUMNS = 8, 12
+"""Tables up to which their columns are on the map, too, and how many of each."""
 
 
 def _map(graph: KnowledgeGraph, relations: TableRelations) -> dict[str, Any]:
@@ -315,21 +312,15 @@ def _title(graph: KnowledgeGraph, id: str) -> str:
     return titled(graph, id).title if id in graph.catalogue.tables else id
 
 
-def _join_query(graph: KnowledgeGraph, join: Any) -> str:
+def _join_query(graph: KnowledgeGraph, join: JoinableColumns) -> str:
     """A query for the rows of two tables with the same text in the joined columns."""
-    parts = []
+    named = {}
     for side, end in (("left", join.left), ("right", join.right)):
-        fact = next((fact for fact in graph.catalogue.tables[end.table].facts if fact.index == end.column), None)
-        predicate = graph.names.predicate_iri(fact.predicate) if fact is not None else ""
-        table = graph.names.table_iri(end.table)
-        parts.append(f"  GRAPH <{table}> {{ ?{side} <{predicate}> ?{side}Value }}\n")
-    texts = [
-        f"  OPTIONAL {{ ?{side}Value kgt:text ?{side}Printed }}\n"
-        f"  BIND(LCASE(STR(COALESCE(?{side}Printed, ?{side}Value))) AS ?{side}Text)\n"
-        for side in ("left", "right")
-    ]
-    body = "".join((*parts, *texts))
-    return f"SELECT ?left ?right ?leftText WHERE {{\n{body}  FILTER(?leftText = ?rightText)\n}}\nLIMIT 100"
+        facts = graph.catalogue.tables[end.table].facts
+        predicate = next((fact.predicate for fact in facts if fact.index == end.column), "")
+        named[side] = graph.names.table_iri(end.table)
+        named[f"{side}_predicate"] = graph.names.predicate_iri(predicate) if predicate else ""
+    return Template(read_shipped("queries/explorer/join.rq")).substitute(named)
 
 
 @lru_cache(maxsize=2)

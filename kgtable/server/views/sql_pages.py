@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from kgtable.answering.charts import MOST_POINTS, Chart, chart_of_columns
+from kgtable.database import bounded_memory
 from kgtable.errors import UsageError
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
@@ -18,10 +16,7 @@ from kgtable.programs.compiled.sql_tables import PLACES, SqlRowsFound
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import LIMIT, Head, Tell
 
-MOST_ROWS = 10_000
-MOST_CHARACTERS = 16 << 20
-MOST_BYTES_IN_FILE = 64 << 20
-SECONDS = 20.0
+MOST_ROWS, MOST_CHARACTERS, MOST_BYTES_IN_FILE, SECONDS = 10_000, 16 << 20, 64 << 20, 20.0
 MOST_BYTES = 2 << 30
 """What a query may add to the memory of its process."""
 
@@ -33,7 +28,7 @@ def _found(graph: KnowledgeGraph, job: Head, tell: Tell, most: int) -> SqlRowsFo
     def on_step(step: str) -> None:
         tell(LIMIT, job["seconds"] if step == "load" else job["query_seconds"])
 
-    with _bounded_memory():
+    with bounded_memory(MOST_BYTES):
         return graph.sql_database.query(job["query"], seconds=seconds, most=most, on_step=on_step)
 
 
@@ -49,15 +44,10 @@ def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any] | bytes:
         return text
     found = _found(graph, job, tell, MOST_ROWS)
     rows = list(_first([None if value is None else str(value) for value in row] for row in found.rows))
-    columns = list(zip(*found.rows, strict=True)) or [()] * len(found.names)
+    columns = zip(*found.rows, strict=True) if found.rows else [()] * len(found.names)
+    numbers = zip(found.names, map(_are_numbers, columns), strict=True)
     return {
-        "columns": [
-            {
-                "name": name,
-                "number": any(map(_is_number, values)) and all(one is None or _is_number(one) for one in values),
-            }
-            for name, values in zip(found.names, columns, strict=True)
-        ],
+        "columns": [{"name": name, "number": number} for name, number in numbers],
         "rows": rows,
         "complete": found.complete and len(rows) == len(found.rows),
     }
@@ -73,29 +63,9 @@ def _first(rows: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
         yield row
 
 
-@contextmanager
-def _bounded_memory() -> Iterator[None]:
-    """Let the process grow by `MOST_BYTES` at most in the block.
-
-    One text of a query may be larger than DuckDB's own limit, and its allocator keeps the addresses of what it once
-    had: the next request in this process would find none left.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    try:
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-    except OSError:  # where there is no such file, the limit of the process holds
-        yield
-        return
-    most = used + MOST_BYTES
-    resource.setrlimit(resource.RLIMIT_DATA, (most if soft < 0 else min(soft, most), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+def _are_numbers(values: Iterable[object]) -> bool:
+    kinds = {type(value) for value in values if value is not None}
+    return bool(kinds) and kinds <= {int, float, Decimal}
 
 
 def sql_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> Chart | None:
@@ -107,10 +77,8 @@ def sql_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> Chart | None:
 def sql_columns(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The columns of a table in SQL. Raises `GraphNotFoundError` where there is no such table."""
     card = graph.sql_schema(job["id"])
-    columns = [
-        {name: getattr(column, name) for name in ("name", "type", "header", "unit", "examples")}
-        for column in card.columns
-    ]
+    shown = ("name", "type", "header", "unit", "examples")
+    columns = [{name: getattr(column, name) for name in shown} for column in card.columns]
     return {"table": card.name, "title": card.title, "rows": card.rows, "columns": columns}
 
 

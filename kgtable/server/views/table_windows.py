@@ -71,11 +71,7 @@ def row_order(
     body_rows = [row for row in rows if row not in aside]
     ordered = sorted((row for row in body_rows if row in keys), key=keys.__getitem__, reverse=descending)
     blank = [row for row in body_rows if row not in keys]
-    return (
-        *ordered,
-        *blank,
-        *(row for row in rows if aside.get(row, "Group") != "Group"),
-    )
+    return (*ordered, *blank, *(row for row in rows if aside.get(row, "Group") != "Group"))
 
 
 def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:
@@ -458,12 +454,7 @@ def term_json(value: ObjectTerm) -> dict[str, Any]:
         return {"type": "uri", "value": value.value}
     if isinstance(value, ox.BlankNode):
         return {"type": "bnode", "value": value.value}
-    return {
-        "type": "literal",
-        "value": text_of(value),
-        "datatype": value.datatype.value,
-        "language": value.language,
-    }
+    return {"type": "literal", "value": text_of(value), "datatype": value.datatype.value, "language": value.language}
 
 
 def _sources(graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellContent) -> tuple[str, str]:
