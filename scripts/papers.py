@@ -4,7 +4,7 @@
     python scripts/papers.py all --data BENCH --small --graphs DIR
 
 BENCH holds the benchmark folders. Questions and tables are copied below ``--graphs`` (a temporary folder by default)
-and built there once. ``--small`` takes 24 questions and 120 tables of each benchmark, ``--limit N`` N questions. No
+and built there once. ``--small`` takes 16 questions and 90 tables of each benchmark, ``--limit N`` N questions. No
 language model is asked: tables that need one are named in a line. The papers' figures are in ``scripts/papers.toml``.
 """
 
@@ -43,10 +43,10 @@ from scripts.benchmarks.folder import BenchmarkFolder, read_json_lines
 from scripts.benchmarks.grown_tables import growth_benchmark
 
 PAPER = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-SMALL_QUESTIONS, SMALL_TABLES, SMALL_BYTES = 24, 120, 20_000
+SMALL_QUESTIONS, SMALL_TABLES, SMALL_BYTES = 16, 90, 20_000
 """What a small run takes of a benchmark, and the largest file of a table in it."""
 
-SLOW_QUESTIONS, SLOW_TABLES = 8, 60
+SLOW_QUESTIONS, SLOW_TABLES = 6, 60
 """The same where each question or table takes seconds."""
 
 Figures = Mapping[str, float]
