@@ -118,6 +118,9 @@ _SETS = {
     SetOperator.INTERSECT: "{} that are also among {}",
     SetOperator.EXCEPT: "{} that are not among {}",
 }
+MOST_COLUMNS = 4
+"""Columns that are named where each is told; of more the first and the last are."""
+
 _CHOICES = {RowChoice.ALL: "totals included", RowChoice.TOTALS: "totals alone"}
 _PSEUDO = {"@row": "row number", "@group": "group", "@label": "label", "@table": "table"}
 
@@ -203,6 +206,10 @@ class _Words:
             case Limit(source, count, offset, _):
                 first = "first row" if count == 1 else f"first {count} rows"
                 return f"{self._which(source)}, {first}" + (f" after {offset}" if offset else "")
+            case Sort(GroupBy(Unpivot(), grouped), keys) if [key.expression for key in keys] == [
+                ColumnRef(one.name) for one in grouped
+            ]:
+                return self._which(node.source)  # columns are in order anyway
             case Sort(source, keys):
                 shown = tuple(key for key in keys if not isinstance(key.expression, IsMissing))  # blank ones last
                 return f"{self._which(source)}, sorted by {self._keys(shown)}" if shown else self._which(source)
@@ -217,8 +224,9 @@ class _Words:
                 steps = f"{abs(offset)} rows " if abs(offset) > 1 else "right "
                 return f"{self._which(source)} {steps}{where} that where {self.expression(condition)}"
             case Unpivot(source, columns, _, _):
-                names = ", ".join(self.expression(column) for column in columns)
-                return f"{self._which(source)}, column by column ({names})"
+                names = [self.expression(column) for column in columns]
+                listed = f"{names[0]} to {names[-1]}" if len(names) > MOST_COLUMNS else ", ".join(names)
+                return f"{self._which(source)}, column by column ({listed})"
             case Unnest(source, column, _):
                 return f"{self._which(source)}, by each item of {self.expression(column)}"
             case GroupBy(source, keys, _):

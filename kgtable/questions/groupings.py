@@ -51,7 +51,7 @@ _HEADED = {
 }
 """What a header is that is such a period, see `kgtable.values.periods.find_period`."""
 
-_HEADER, _CELL = "column", "value"
+_HEADER, _CELL = "header", "values"
 _MOST_KEYS = 3
 """Columns that one word of grouping may be followed by, and keys of one program."""
 _MOST_GROUPINGS = 6
@@ -84,6 +84,11 @@ class GroupKey:
     def places(self) -> frozenset[int]:
         """The columns that it takes from those that may be measures or limited."""
         return frozenset(view.place for view in self.columns or (self.view,))
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether rows may have no value for it."""
+        return not self.columns and bool(self.view.missing)
 
     @property
     def name(self) -> str:
@@ -152,8 +157,8 @@ class Groupings(Grammar):
             direction = Question._all(token for _, token, _, _ in self._directions())
             mask |= limited | direction | self.cues.get("first", 0)
             grouped = Limit(Sort(grouped, (SortKey(ColumnRef(told), down),)), count)
-        elif not any(key.span is Function.WEEKDAY_NAME for key in keys) or any(key.view.missing for key in keys):
-            gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names if any(k.view.missing for k in keys)]
+        elif not any(key.span is Function.WEEKDAY_NAME for key in keys) or any(key.has_gaps for key in keys):
+            gaps = [SortKey(IsMissing(ColumnRef(title)), False) for title in names if any(key.has_gaps for key in keys)]
             by_value = (
                 () if keys[0].view.temporal or keys[0].columns or len(keys) > 1 else (SortKey(ColumnRef(told), True),)
             )
