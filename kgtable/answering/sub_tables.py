@@ -138,7 +138,7 @@ def _shown(id: str, units: Sequence[ContextUnit], evidence: Evidence, likely: bo
     found = {triple.column for unit in units for triple in unit.triples}
     columns = sorted({structure.label_column, *found, *range(min(width, widest))})
     shown = sum(1 for row in numbers if row >= structure.body_start and row not in structure.groups)
-    told = f"{shown} of {frame.body_rows} rows shown" if shown < frame.body_rows else f"{frame.body_rows} rows"
+    told = f"{shown} rows" if shown >= frame.body_rows else f"{shown} of {frame.body_rows} rows shown"
     beside = LONGEST_BESIDE if likely else LONGEST_BESIDE_FURTHER
     lines = [f"{table_line(id, evidence, beside)}, {told}"]
     lines.append("row | " + " | ".join(header_text(frame.table, column, rows.values()) for column in columns))
