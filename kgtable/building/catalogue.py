@@ -159,10 +159,6 @@ class Catalogue:
     def __init__(self, files: Iterable[FileRecord] = ()) -> None:
         self.files = {file.path: file for file in files}
 
-    def __call__(self) -> Catalogue:
-        """Itself: ``kg.catalogue()`` is the same as ``kg.catalogue``, as ``kg.info()`` is called."""
-        return self
-
     @property
     def tables(self) -> dict[str, TableRecord]:
         """Every table by its id."""

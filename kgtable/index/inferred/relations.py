@@ -92,10 +92,6 @@ class TableRelations:
         self.unions = tuple(unions)
         self.contained = tuple(contained)
 
-    def __call__(self) -> TableRelations:
-        """Itself: ``kg.relations()`` is the same as ``kg.relations``, as ``kg.info()`` is called."""
-        return self
-
     @cached_property
     def _by_table(self) -> dict[str, list[JoinableColumns]]:
         found: dict[str, list[JoinableColumns]] = defaultdict(list)
