@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgtable.errors import TableError
-from kgtable.ontology.quantities import QuantityResolver
+from kgtable.ontology.cell_units import QuantityResolver
 from kgtable.tables.column_profile import CellKind, profile_columns, type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder

@@ -36,8 +36,8 @@ from kgtable.graph.terms import (
     typed,
 )
 from kgtable.ontology.annotate import AnnotatedTable
+from kgtable.ontology.cell_units import Quantity, Reading, RowContext
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
-from kgtable.ontology.quantities import Quantity, Reading, RowContext
 from kgtable.tables.column_profile import CellKind, CellValue, has_simple_numbers, sure_words, type_cell
 from kgtable.tables.model import Row
 from kgtable.values.numbers import Number, read_simple

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kgtable.ontology.cell_units import Override, QuantityResolver
 from kgtable.ontology.column_stats import ColumnFact, display_name
 from kgtable.ontology.legend import under_legend
 from kgtable.ontology.mapping import ColumnMapping, UserMapping, column_mapping
 from kgtable.ontology.meaning import SURE, bounded_columns, decide
 from kgtable.ontology.naming import column_names, distinct_names, predicate_names
 from kgtable.ontology.proposals import ColumnProposal
-from kgtable.ontology.quantities import Override, QuantityResolver
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
 from kgtable.tables.model import Column, Meaning, MeasureKind, Role, Table
 from kgtable.values.units import quantity_kind

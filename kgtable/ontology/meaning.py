@@ -17,9 +17,9 @@ from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
+from kgtable.ontology.cell_units import QuantityResolver
 from kgtable.ontology.grain import find_grains
 from kgtable.ontology.mapping import ColumnMapping
-from kgtable.ontology.quantities import QuantityResolver
 from kgtable.ontology.unit_clues import read_clue
 from kgtable.tables.column_profile import CellKind, CellValue, ColumnStyle, type_cell
 from kgtable.tables.layout.row_sums import Sums, find_results, find_sums

@@ -17,7 +17,7 @@ from kgtable.graph.row_forms import FormSlot, RowChunk
 from kgtable.graph.tally import counted
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, Pair, decimal_term, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
-from kgtable.ontology.quantities import Quantity
+from kgtable.ontology.cell_units import Quantity
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
 from kgtable.values.decimals import scaled

@@ -27,12 +27,12 @@ from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex, indexed_contents
 from kgtable.llm.protocol import LLM, Completion, Message, Request, Usage
+from kgtable.ontology.cell_units import UNKNOWN
 from kgtable.ontology.inferred_names import SURE_FROM, is_missing_header, is_missing_title, telling_words
 from kgtable.ontology.mapping_rows import INFERRED, KIND, PARSERS, ROLE
 from kgtable.ontology.meaning import SURE
 from kgtable.ontology.naming import predicate_name
 from kgtable.ontology.proposals import AnnotationReport, ColumnProposal, TableProposal, load_proposals, save_proposals
-from kgtable.ontology.quantities import UNKNOWN
 from kgtable.resources import PACKAGE, read_shipped
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.passages import count_tokens

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.quantities import (
+from kgtable.ontology.cell_units import (
     COUNTED,
     UNKNOWN,
     CellContext,
