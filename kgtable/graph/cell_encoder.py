@@ -294,7 +294,7 @@ class CellShaper:
         if reading is None:
             return None
         period = self._quantities.column_period(column)
-        reading = reading._replace(per=reading.per if reading.unit.startswith("CCY_") else None)
+        reading = reading._replace(per=reading.denominator)
         return self._form(Alike(column, reading, period, not period and bool(context.period), True))
 
     def _form(self, alike: Alike) -> Form:

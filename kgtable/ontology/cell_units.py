@@ -29,6 +29,9 @@ UNKNOWN = "UNITLESS"
 COUNTED = "NUM"
 
 
+_DECIDED = ("mapping", "model")
+
+
 class Reading(NamedTuple):
     """The unit and scale resolved for a number, the source of each, and the denominator of a currency."""
 
@@ -37,6 +40,11 @@ class Reading(NamedTuple):
     unit_from: str = ""
     scale_from: str = ""
     per: str | None = None
+
+    @property
+    def denominator(self) -> str | None:
+        """What the unit is per, of a currency and of a unit that a person or a model names."""
+        return self.per if self.unit.startswith("CCY_") or self.unit_from in _DECIDED else None
 
 
 class CellContext(NamedTuple):
@@ -347,7 +355,7 @@ class QuantityResolver:
             reading.scale,
             reading.unit_from,
             reading.scale_from,
-            reading.per if reading.unit.startswith("CCY_") else None,
+            reading.denominator,
             scaled(number.upper, power) if number.upper is not None else None,
         )
 
@@ -424,12 +432,19 @@ def _overridden(reading: Reading, chosen: Override) -> Reading:
         if scale is not None and not reading.scale_from:
             reading = reading._replace(scale=scale, scale_from="model")
         if unit is not None:
-            reading = reading._replace(unit=unit, unit_from="model")
+            reading = _in_unit(reading, unit, "model")
     if chosen.unit is not None and not (reading.unit_from == "cell" and reading.unit == "PERCENT"):
-        reading = reading._replace(unit=chosen.unit, unit_from="mapping")
+        reading = _in_unit(reading, chosen.unit, "mapping")
     if chosen.scale is not None and not (reading.scale_from == "cell" and reading.scale):
         reading = reading._replace(scale=chosen.scale, scale_from="mapping")
     return reading
+
+
+def _in_unit(reading: Reading, chosen: str, source: str) -> Reading:
+    """The reading in a unit of QUDT, or in one per something, as in ``L/100 km``."""
+    unit, _, per = chosen.partition("/")
+    own = reading.per if unit.startswith("CCY_") else None
+    return reading._replace(unit=unit, per=per or own, unit_from=source)
 
 
 def _sevens(match: re.Match[str]) -> str:

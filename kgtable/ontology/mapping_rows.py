@@ -305,6 +305,25 @@ def parse_unit(text: str, place: str) -> str:
     raise MappingError(f"{place}: {text!r} is not a unit of QUDT 3.5.", hint=_unit_hint(name))
 
 
+_PER = re.compile(r"\s*(?:/|\bper\b)\s*")
+_LONGEST_PER = 40
+
+
+def parse_column_unit(text: str, place: str) -> str:
+    """A unit as `parse_unit` takes it, or one per something that QUDT does not have, as ``l/100 km`` → ``L/100 km``.
+
+    Raises `MappingError`.
+    """
+    unit, *rest = _PER.split(text, maxsplit=1)
+    try:
+        return parse_unit(text, place)
+    except MappingError:
+        per = " ".join(rest).strip()
+        if not per or len(per) > _LONGEST_PER or find_unit(unit) is None:
+            raise
+        return f"{parse_unit(unit, place)}/{per}"
+
+
 def parse_scale(text: str, place: str) -> str:
     """One of `SCALES`, by its mark, its word or its number. Raises `MappingError`."""
     try:
@@ -399,7 +418,7 @@ TABLE_PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
 
 PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "predicate": parse_predicate,
-    "unit": parse_unit,
+    "unit": parse_column_unit,
     "scale": parse_scale,
     "datatype": parse_datatype,
     ROLE: _one_of("role", [role.value for role in Role]),

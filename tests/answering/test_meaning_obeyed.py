@@ -143,3 +143,15 @@ def test_a_quotient_is_not_said_to_be_per_what_its_cells_are(graphs: dict[str, k
     mean = {"op": "mean", "argument": {"column": "Price"}, "rows": rows}
     run = graphs["fuels"].run({"op": "divide", "left": mean, "right": 2})
     assert "per" not in run.text
+
+
+def test_a_unit_per_something_that_qudt_lacks_can_be_decided(tmp_path: Path) -> None:
+    (tmp_path / "cars.csv").write_text("Car,Consumption\nGolf,6.2\nPolo,5.2\n", encoding="utf-8")
+    kgtable.build(tmp_path / "cars.csv", tmp_path / "kg", embedding="none").close()
+    with pytest.raises(kgtable.KgtableError, match="not a unit"):
+        kgtable.decide(tmp_path / "kg", "cars", {"unit": "wug/100 km"}, column="Consumption")
+    with kgtable.decide(tmp_path / "kg", "cars", {"unit": "l/100 km"}, column="Consumption") as kg:
+        answer = kg.ask("What is the average consumption?", model="none")
+        assert (answer.display, answer.unit) == ("5.7 L per 100 km", "L")
+        assert [one["decided"] for one in kg.decisions("cars")] == [{"unit": "L/100 km"}]
+        assert kg.validate().conforms
