@@ -97,19 +97,19 @@ def build(
             by ``if __name__ == "__main__"``; the command line, which is safe, uses all processors.
         scheduler: address of a Dask scheduler whose workers convert the tables; needs `parts`.
         parts: a folder or fsspec URL (``s3://…``) for their part files; those that are there already are kept.
-        file_seconds: processor time for reading one file (None: 30 seconds, more for a large one), beside a second for
+        file_seconds: processor time for reading one file (None: 30 seconds, more for a large one), plus one second for
             each MiB and half a one for each page of a PDF.
         encoding: that of the text files, such as ``windows-1251``; None detects it, and one in the mapping wins.
         model: a model, or its name, that is asked what is undecided about the tables, see `annotate`. One that fails
             leaves the graph as it is without it.
         dry_run: ask nothing; the report tells what asking would take.
-        progress: is told how far it is.
+        progress: is called as the build advances.
 
     Returns:
         The graph; the report is in `built`.
 
-    Raises `UsageError` where there is no table, `ConfigError` for a model without an endpoint, `MappingError`,
-    `GraphLockedError` where another process builds the graph, `GraphVersionError` for a foreign directory,
+    Raises `UsageError` if there is no table, `ConfigError` for a model without an endpoint, `MappingError`,
+    `GraphLockedError` if another process builds the graph, `GraphVersionError` for a foreign directory,
     `StorageError`, `MissingExtraError`.
 
     >>> import kgtable
@@ -171,7 +171,7 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
         dry_run: ask nothing, and tell what asking would take.
 
     Raises `ConfigError` without a model, `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`,
-    `MappingError`, leaves of `LLMError` where the model fails (what it proposed before is kept), `StorageError`.
+    `MappingError`, leaves of `LLMError` if the model fails (what it proposed before is kept), `StorageError`.
     """
     from kgtable.index.inferred.model_proposals import propose_about_tables
 
@@ -199,7 +199,7 @@ def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, col
             ``scale``, ``variant``, ``datatype``, ``predicate``.
 
     Raises `MappingError` for a decision that makes no sense, `GraphNotFoundError`, `GraphLockedError`, `TableError`,
-    `UsageError` where the table's file is gone, `StorageError`.
+    `UsageError` if the table's file is gone, `StorageError`.
     """
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.ontology.mapping import UserMapping
@@ -224,7 +224,7 @@ def _built_again(place: GraphDirectory, **options: Any) -> BuildReport:
 
 
 def _model(model: str | LLM | None, dry_run: bool) -> tuple[str, LLM | None]:
-    """The name of a model and, unless nothing is to be asked, the model. Raises `ConfigError` where there is none."""
+    """The name of a model and, unless nothing is to be asked, the model. Raises `ConfigError` if there is none."""
     from kgtable.llm import connect as connect_model
 
     if model is not None and not isinstance(model, str):
@@ -241,7 +241,7 @@ def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 
 
     The tables are clustered by meaning, shape and words into `clusters` each; `typical` tables stand for
     each cluster. Later builds keep them up to date. Raises `GraphNotFoundError`, `GraphLockedError`,
-    `VocabularyIndexError` where the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
+    `VocabularyIndexError` if the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
     """
     from kgtable.systems.trag.hyperedge_graph import write_hypergraph
 
@@ -275,7 +275,7 @@ def convert(
         format_in: what the stream holds (``csv``, ``xlsx``, ``text/html``, …); None looks at the content.
         mapping: as for `build`, like `base`, `workers`, `scheduler`, `parts`, `file_seconds`, `encoding`, `progress`.
 
-    Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
+    Raises `UsageError` if there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
 
     >>> import kgtable
     >>> report = kgtable.convert("samples/planets.csv", "planets.ttl")
@@ -326,7 +326,7 @@ def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
     """Check an RDF file, or the graph that the tables in a file or folder become, by SHACL.
 
     At most `most` violations are listed. Raises `MissingExtraError` without pySHACL, `GraphError` for RDF
-    that cannot be parsed, `UsageError` where there is no table.
+    that cannot be parsed, `UsageError` if there is no table.
     """
     from kgtable.graph.validate import validate as validate_graph
 
@@ -391,7 +391,7 @@ def _codec(encoding: str | None) -> str | None:
 def open(directory: PathLike) -> KnowledgeGraph:
     """Open the graph in a directory.
 
-    Raises `GraphNotFoundError` where there is none, `GraphVersionError` for a foreign directory.
+    Raises `GraphNotFoundError` if there is none, `GraphVersionError` for a foreign directory.
     """
     from kgtable.knowledge_graph import KnowledgeGraph
 

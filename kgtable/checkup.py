@@ -120,7 +120,7 @@ def _model() -> str:
 
 
 def _writable(folder: Path) -> str:
-    """The folder. Raises `StorageError` where it, or the parent in which it would be made, cannot be written."""
+    """The folder. Raises `StorageError` if it, or the parent in which it would be made, cannot be written."""
     with storage_errors(folder):
         there = next(path for path in (folder, *folder.parents) if path.exists())
         with tempfile.TemporaryFile(dir=there) as file:

@@ -307,7 +307,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def check_text(name: str, text: str) -> str:
-    """The text of a question or query. Raises `UsageError` where it is not Unicode."""
+    """The text of a question or query. Raises `UsageError` if it is not Unicode."""
     if _HALF.search(text):
         raise UsageError(f"The {name} holds lone surrogates: it is not valid Unicode text.")
     return text

@@ -61,7 +61,7 @@ def bounded_memory(most: int) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     try:
         used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-    except OSError:  # where there is no such file, the limit of the process holds
+    except OSError:  # if there is no such file, the limit of the process holds
         yield
         return
     limit = used + most if soft < 0 else min(soft, used + most)

@@ -109,7 +109,7 @@ class KnowledgeGraph:
         directory: where `kgtable.build` or `kgtable.connect` made the graph.
         built: the report of the build that it is opened after, if it is.
 
-    Raises `GraphNotFoundError` where there is no graph, `GraphVersionError` for a foreign directory.
+    Raises `GraphNotFoundError` if there is no graph, `GraphVersionError` for a foreign directory.
 
     The examples of all methods use this graph of the sample tables:
 
@@ -323,7 +323,7 @@ class KnowledgeGraph:
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
     def chart(self, query: str, title: str = "") -> Chart | None:
-        """Draw the first rows of a SELECT query: their first numbers over the texts or periods beside them.
+        """Draw the first rows of a SELECT query: their first numbers over the texts or periods next to them.
 
         Returns None if the result has no such columns, or is not one of a SELECT. Raises `QueryError`.
 
@@ -360,7 +360,7 @@ class KnowledgeGraph:
     def sql_schema(self, table: str | None = None) -> SchemaCard | list[SchemaCard]:
         """The names and SQL types of a table's columns; without a table, those of all tables.
 
-        Raises `GraphNotFoundError` where there is no such table.
+        Raises `GraphNotFoundError` if there is no such table.
 
         >>> [card.name for card in kg.sql_schema()][:2]
         ['halden_segments', 'harbour_cargo']
@@ -406,7 +406,7 @@ class KnowledgeGraph:
         The first question by a method prepares it and is slower.
 
         Raises `RetrievalError` for an unknown method, option or format, `GraphNotFoundError` for an unknown table,
-        `VocabularyIndexError` where the index is missing, a leaf of `LLMError`.
+        `VocabularyIndexError` if the index is missing, a leaf of `LLMError`.
 
         >>> kg.retrieve("Which planet has the largest diameter?", k=5).tables[0].table
         'planets'
@@ -452,7 +452,7 @@ class KnowledgeGraph:
     def index(self) -> GraphIndex:
         """The search index, opened once for all that read it: it keeps some fifty files open.
 
-        Raises `VocabularyIndexError` where it is missing or damaged, and for a connected graph, which has none.
+        Raises `VocabularyIndexError` if it is missing or damaged, and for a connected graph, which has none.
         """
         self._check_open()
         from kgtable.index.graph_index import GraphIndex
@@ -709,7 +709,7 @@ class KnowledgeGraph:
             format: csv, xlsx or an RDF format; None goes by the suffix of `out`.
             defuse: put an apostrophe before what a spreadsheet would run as a formula (CSV only).
 
-        Raises `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
+        Raises `GraphNotFoundError` for a table that is not there, `UsageError` if several tables would have to
         share a CSV file or a table does not fit a sheet, `StorageError`.
 
         >>> kg.export("planets.csv", table="planets")
@@ -803,14 +803,14 @@ class KnowledgeGraph:
     def push(self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent) -> int:
         """Copy the graph to a Graph Store Protocol address, and return the number of triples sent.
 
-        What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what
+        What was sent is remembered next to the graph: a push that broke off goes on, and one after a build sends what
         changed and deletes what is gone.
 
         Args:
             url: the address.
             dialect: the engine behind it, see ``docs/remote.md``.
             again: send everything.
-            progress: is told how far it is.
+            progress: is called as the transfer advances.
 
         Raises `UsageError`, `RemoteStoreError`.
         """

@@ -114,7 +114,7 @@ class ChildProcess:
             spend: called with the bytes that arrive; may raise.
             silence: seconds for each piece of it, without `until`.
 
-        Raises `ProcessEndedError` where the process has ended or takes too long.
+        Raises `ProcessEndedError` if the process has ended or takes too long.
         """
         searched = 0
         with selectors.DefaultSelector() as selector:

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parent
 def shipped_path(name: str) -> Path:
     """The path of a shipped file or folder, such as ``queries/described.rq``.
 
-    In an installed wheel these files are inside the package, in a checkout beside it.
+    In an installed wheel these files are inside the package, in a checkout next to it.
 
     >>> shipped_path("queries").name
     'queries'

@@ -85,7 +85,7 @@ def _storage_error(error: OSError, place: Path | str) -> StorageError:
 def exclusive_lock(path: Path, wait: float = 0) -> Iterator[None]:
     """Hold an exclusive lock on a file; the operating system releases it when the process ends.
 
-    The file says who holds it. Raises `GraphLockedError` where another process holds it and does not
+    The file says who holds it. Raises `GraphLockedError` if another process holds it and does not
     release it within `wait` seconds, `StorageError` for a folder with links: see `refuse_links`.
     """
     refuse_links(path.parent)
@@ -137,7 +137,7 @@ def _sign(handle: IO[bytes]) -> None:
 
 
 def _holder(path: Path) -> str:
-    """Who holds the lock on a file, in words; nothing where the file does not say."""
+    """Who holds the lock on a file, in words; nothing if the file does not say."""
     try:
         about = json.loads(path.read_bytes()[:4096])
         since = time.strftime("%H:%M:%S", time.localtime(about["since"]))
@@ -463,7 +463,7 @@ def write_record(folder: Path, checksums: Mapping[str, int], name: str = RECORD)
 
 
 def recorded(folder: Path, name: str = RECORD) -> dict[str, int]:
-    """The checksums of a folder's record; none where it is missing or damaged."""
+    """The checksums of a folder's record; none if it is missing or damaged."""
     try:
         content = json.loads((folder / name).read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -49,7 +49,7 @@ class PassageCitation:
 
 
 class Status(StrEnum):
-    """What is known of the reading of a question.
+    """How certain the reading of a question is.
 
     `VERIFIED`: two readers that know nothing of one another, such as a language model and the rules, get the same
     result from the same table. `SURE`: one reading, nothing of the question unused, no rival, and a confidence above
@@ -199,7 +199,7 @@ class Answer:
 
     @property
     def status(self) -> Status:
-        """The one word for what is known of the reading, shown alike by every interface."""
+        """The status of the reading as one word, the same in every interface."""
         if not self.found:
             return Status.NOT_FOUND
         if self.verified:
@@ -211,12 +211,12 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """What the status says to a person; of an answer that is not grounded, that."""
+        """The status as shown to people; for an answer that is not grounded, that fact."""
         return SENTENCES[self.status] if self.grounded or not self.found else UNSUPPORTED
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is verified, or the one reading that fits, with a confidence above the threshold."""
+        """Whether it is verified, or the only reading that fits and its confidence is above the threshold."""
         return self.status in (Status.VERIFIED, Status.SURE)
 
     def to_json(self) -> dict[str, Any]:
@@ -290,7 +290,7 @@ class Answer:
 
 
 WEAK = 0.25
-"""Confidence below which an unverified answer is not a headline, and another one is not named beside it: of
+"""Confidence below which an unverified answer is not a headline, and another one is not named next to it: of
 those below it on the everyday questions of the tuning data (3 of 68), one is right."""
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40
@@ -302,7 +302,7 @@ SHOWN_ROWS = 30
 _OF_A_READING = (
     "text", "shown", "value", "unit", "citations", "calculation", "program", "names", "rows", "size", "cells_read",
 )  # fmt: skip
-"""The fields that an answer has from the reading it gives."""
+"""The fields that an answer takes from its reading."""
 
 
 def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
@@ -339,7 +339,7 @@ def verdict(answer: Answer) -> str:
 
 
 def chart_of_rows(names: Sequence[str], rows: ResultRows, title: str) -> Chart | None:
-    """The chart of a result: its first numbers over the texts or periods beside them.
+    """The chart of a result: its first numbers over the texts or periods next to them.
 
     None if the result has no such columns, or its numbers are in several units.
     """
@@ -401,7 +401,7 @@ def _quoted(answer: Answer) -> list[str]:
 def computed_text(
     calculation: str | None, citations: Sequence[Citation], cells_read: int, cells: bool | None = None
 ) -> list[str]:
-    """The lines that tell how something was computed and from which cells; `cells` as for `as_text`."""
+    """The lines that explain how something was computed and from which cells; `cells` as for `as_text`."""
     parts = [f"  = {_cut(calculation, _WIDEST_CALCULATION)}"] if calculation else []
     if citations:
         shown = citations if cells else citations[:SHOWN_CELLS]
@@ -421,12 +421,12 @@ def _others(answer: Answer) -> list[str]:
 
 
 def _likely(answer: Answer) -> list[Alternative]:
-    """The other answers that are not told to be unlikely."""
+    """The other answers that are not marked as unlikely."""
     return [other for other in answer.alternatives if other.confidence is None or other.confidence >= WEAK]
 
 
 def usage_text(answer: Answer) -> str:
-    """One line on what the language model used, in all and by stage; empty where none was asked.
+    """One line with the language model's usage, in total and by stage; empty if no model was called.
 
     >>> usage_text(Answer("?", "5", usage={"requests": 0}))
     ''
@@ -515,7 +515,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cut(text: str, widest: int = _WIDEST) -> str:
-    """The text made harmless; where it is too wide its middle gives way to an ellipsis."""
+    """The sanitized text; if it is too wide, an ellipsis replaces its middle."""
     plain = single_line(harmless_text(text))
     if len(plain) <= widest:
         return plain

@@ -85,7 +85,7 @@ class Generator:
 
     @classmethod
     def from_settings(cls, llm: LLM, settings: Settings, layout: Presentation | None = None) -> Generator:
-        """As the settings say, in a layout of a method's own if it has one.
+        """Made from the settings, with the method's own layout if it has one.
 
         Raises `ConfigError` for an unknown presentation or prompt setting.
         """
@@ -99,9 +99,9 @@ class Generator:
         )
 
     def prepare(self, evidence: Evidence, budget: int | None = None) -> Prepared:
-        """Context and prompt for the question, of at most `budget` tokens or as many as are set.
+        """Context and prompt for the question, of at most `budget` tokens or the configured number.
 
-        Raises `AnswerError` where nothing fits.
+        Raises `AnswerError` if nothing fits.
         """
         context = make_context(evidence, self._layout, self._context_tokens if budget is None else budget, self._count)
         messages = make_prompt(evidence.retrieval.question, context, self._layout, self._setting)
@@ -123,7 +123,7 @@ class Generator:
         return _timed(answer, started)
 
     def read(self, prepared: Prepared, completion: Completion) -> Answer:
-        """The answer that a completion gives, its program executed and its text checked."""
+        """The answer in a completion, its program executed and its text checked."""
         return self._judged(prepared, completion)[0]
 
     def _asked(self, evidence: Evidence, on_text: OnText | None) -> tuple[Prepared, Completion]:
@@ -158,7 +158,7 @@ class Generator:
         return replace(answer, usage=spent.to_json())
 
     def _judged(self, prepared: Prepared, completion: Completion) -> tuple[Answer, str]:
-        """The answer that a completion gives, and the fault of its program."""
+        """The answer in a completion, and the error of its program."""
         spent = UsageMeter()
         spent.add(STAGE, completion.usage)
         draft = draft_from_text(completion.text) if completion.data is None else draft_from_object(completion.data)
@@ -261,10 +261,10 @@ OnFound = Callable[[Retrieval], None]
 
 
 class Solver(Protocol):
-    """A procedure that answers from what its method retrieved, with a model or without."""
+    """A procedure that answers from its method's retrieval, with or without a model."""
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
-        """The answer; its text is empty where there is none. Raises leaves of `LLMError`."""
+        """The answer; its text is empty if there is none. Raises leaves of `LLMError`."""
         ...
 
 
@@ -273,7 +273,7 @@ SECOND_PRESENTATION, SECOND_PROMPT = "by-subject", PromptSetting.INSTRUCTIONS_FI
 
 
 def confirmed(first: Answer, second: Answer) -> Answer:
-    """The first answer in the light of a second reading: verified where both programs give the same from one table.
+    """The first answer checked by a second reading: verified if both programs return the same from one table.
 
     What else speaks against the first answer stays. Both are grounded, or nothing is confirmed.
     """
@@ -345,12 +345,12 @@ class Asker:
         meter: UsageMeter | None = None,
         in_conversation: bool = False,
     ) -> Answer:
-        """The answer; its text is empty where nothing was found.
+        """The answer; its text is empty if nothing was found.
 
         `meter` counts the usage, and bounds it; by default one for this question. `on_found` receives what was
         retrieved before anything is answered from it, `on_text` a model's answer as it arrives. `in_conversation`: a
         model is asked a second time where the first request cost at most `SMALL_COST`. Raises `UsageError`
-        for an empty or overlong question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A
+        for an empty or overlong question, a leaf of `LLMError` if the model cannot be used, `RetrievalError`. A
         reply that is of no use, twice, is not an error but an answer without text, with the reason.
         """
         asked = check_question(question)
@@ -368,7 +368,7 @@ class Asker:
         return replace(answer, usage=meter.to_json())
 
     def follow(self, answer: Answer, said: str) -> Answer | None:
-        """The answer of the program before with the field changed that a follow-up names; None if it names none."""
+        """The answer of the previous program with the field that a follow-up changes; None if it names none."""
         if answer.retrieval is None:
             return None
         return changed_answer(answer, said, Evidence(answer.retrieval, self._source, self._relations))
@@ -406,7 +406,7 @@ class Asker:
 
 
 def nothing_found(retrieval: Retrieval, model: str) -> Answer:
-    """The answer where no cell of the graph fits the question, by words or as the model says of the tables."""
+    """The answer if no cell of the graph fits the question, by its words or in the model's judgement."""
     refused = "The model found no table that fits the question."
     return Answer(
         question=retrieval.question,
@@ -420,7 +420,7 @@ def nothing_found(retrieval: Retrieval, model: str) -> Answer:
 
 
 def unusable_reply(retrieval: Retrieval, model: str, error: LLMReplyError) -> Answer:
-    """The answer where the model replied, but with nothing that can be read.
+    """The answer if the model's reply cannot be parsed.
 
     Raises the error itself where the endpoint gave no reply at all.
     """
@@ -430,9 +430,9 @@ def unusable_reply(retrieval: Retrieval, model: str, error: LLMReplyError) -> An
 
 
 def check_question(question: str) -> str:
-    """The question without the white space around it.
+    """The question without surrounding white space.
 
-    Raises `UsageError` where nothing is left, or more than `LONGEST_QUESTION` characters.
+    Raises `UsageError` if nothing is left, or more than `LONGEST_QUESTION` characters.
     """
     asked = question.strip()
     if not asked:

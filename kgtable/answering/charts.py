@@ -1,7 +1,7 @@
 """Charts of the numbers that an answer rests on, as Vega-Lite specifications.
 
 Numbers of one unit over periods are a line, those of several rows or columns are bars, the largest first; what the
-answer names is marked. Texts of tables stand in the data alone, never in an expression.
+answer names is marked. Texts of tables are in the data only, never in an expression.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kgtable.values.units import POWER_NAMES
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_SERIES = 8
-"""Series that are told apart by their colour."""
+"""Series that can be distinguished by colour."""
 LONGEST_NAME = 60
 FEW_NAMES = 8
 """Names of periods that fit side by side."""
@@ -60,7 +60,7 @@ class ChartPoint(NamedTuple):
 class Chart:
     """A Vega-Lite specification with its data; Jupyter draws it.
 
-    `to_svg` and `to_png` raise `MissingExtraError` where the packages that draw are not installed, `EvaluationError`
+    `to_svg` and `to_png` raise `MissingExtraError` if the packages that draw are not installed, `EvaluationError`
     where these fail: they run in a process of their own, which a specification can crash.
     """
 
@@ -71,13 +71,13 @@ class Chart:
         return _drawn(self.spec, "vegalite_to_svg").decode("utf-8")
 
     def to_png(self) -> bytes:
-        """The picture as PNG, two dots for a pixel."""
+        """The picture as PNG, at twice the resolution."""
         return _drawn(self.spec, "vegalite_to_png", scale=2)
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file whose suffix is .svg or .png, or the specification to one of .json.
 
-        Raises `UsageError` for another suffix, `StorageError` where it cannot be written.
+        Raises `UsageError` for another suffix, `StorageError` if it cannot be written.
         """
         suffix = Path(path).suffix.lower()
         if suffix not in (".svg", ".png", ".json"):
@@ -96,7 +96,7 @@ class Chart:
 
 
 def saved(chart: Chart | None, path: str | Path | None) -> Chart | None:
-    """The chart, written to a path if there is one. Raises as `Chart.save` does."""
+    """The chart, saved to a path if one is given. Raises the errors of `Chart.save`."""
     if chart is not None and path is not None:
         chart.save(path)
     return chart

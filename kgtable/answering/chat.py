@@ -1,4 +1,4 @@
-"""Conversations over a graph: a question that builds on those before is asked as the whole question it stands for.
+"""Conversations over a graph: a follow-up is asked as the complete question that it stands for.
 
 With a model, the model writes that question from the last questions, their answers and their programs. By rules, a year
 or a name takes the place of the one before, or a field of the program does: "by month", "the average".
@@ -82,7 +82,7 @@ class Chat:
 
     @property
     def usage(self) -> Usage:
-        """What a model used in the whole conversation."""
+        """The model's usage over the whole conversation."""
         return self._meter.total
 
     def ask(
@@ -93,10 +93,10 @@ class Chat:
         on_text: OnText | None = None,
         on_found: OnFound | None = None,
     ) -> Answer:
-        """The answer to what is said; "Why?" gives the last answer again, whose calculation and citations say why.
+        """The answer to a message; "Why?" returns the last answer again, whose calculation and citations say why.
 
         `on_question` receives the whole question where it is another one; `on_text` and `on_found` are those of
-        `KnowledgeGraph.ask`, and so are the errors, with `LLMCostError` where the conversation would cost more than
+        `KnowledgeGraph.ask`, and so are the errors, with `LLMCostError` if the conversation would cost more than
         its bound.
         """
         said = check_question(message)
@@ -127,7 +127,7 @@ class Chat:
         return answer
 
     def recall(self, question: str) -> None:
-        """Take up a conversation at a whole question that was asked before, elsewhere."""
+        """Continue a conversation from a complete question that was asked elsewhere."""
         self.turns.append(Turn(question, question))
 
     def _left(self) -> Decimal | None:
@@ -135,7 +135,7 @@ class Chat:
         return None if most is None else most - (spent or 0)
 
     def _resolved(self, said: str) -> Turn:
-        """What is said as a turn: the question that it stands for, without an answer."""
+        """A message as a turn: the question that it stands for, without an answer."""
         if not self.turns:
             return Turn(said, said)
         if (llm := self._asker.llm) is None:
@@ -211,7 +211,7 @@ _UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
 
 def follows(question: str) -> str | None:
-    """What a question names again where it is not a question of its own; None if it is one.
+    """The part of a question that a follow-up names again; None if it is a question of its own.
 
     >>> follows("And in 2022?"), follows("what about the Moon?"), follows("Which planet is the largest?")
     ('2022', 'Moon', None)
@@ -226,7 +226,7 @@ def follows(question: str) -> str | None:
 
 
 def may_follow(said: str) -> bool:
-    """Whether a text is short and asks nothing of its own, as a change of the question before.
+    """Whether a text is short and only changes the previous question.
 
     >>> may_follow("by month"), may_follow("the average instead"), may_follow("Which planet is the largest?")
     (True, True, False)
@@ -236,7 +236,7 @@ def may_follow(said: str) -> bool:
 
 
 def standalone(said: str, before: Turn, answered: Callable[[str], Answer | None]) -> tuple[str, bool]:
-    """By rules, the whole question for what follows a turn, and whether it asks why.
+    """The complete question for a follow-up to a turn, by rules, and whether it asks why.
 
     A year takes the place of the year before; a name that of a name which the answer before rests on, by
     preference one with which the rules answer with confidence. What is complete, or fits nothing, stays as it is.

@@ -38,11 +38,11 @@ FURTHER_SHARE = 0.005
 class TableSource(Protocol):
     """Protocol of a source of tables and their numbers: a graph, or tables in memory.
 
-    All methods that take an id raise `GraphNotFoundError` where there is no such table.
+    All methods that take an id raise `GraphNotFoundError` if there is no such table.
     """
 
     def frame(self, id: str) -> TableFrame:
-        """The table, of which only the rows above the body and the groups need be there."""
+        """The table; only the rows above the body and the groups need be present."""
         ...
 
     def row(self, id: str, row: int) -> TableRow | None:
@@ -50,11 +50,11 @@ class TableSource(Protocol):
         ...
 
     def rows(self, id: str, rows: Iterable[int]) -> Mapping[int, TableRow]:
-        """The rows of the grid that there are among these, by number."""
+        """The existing rows of the grid among these, by number."""
         ...
 
     def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
-        """Read the frames of these tables and these rows of them in one go, before they are asked for."""
+        """Prefetch the frames of these tables and these rows of them in one batch."""
         ...
 
     def table(self, id: str) -> Table:
@@ -70,7 +70,7 @@ class TableSource(Protocol):
         ...
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
-        """The IRI by which a cell is cited: its own node, or that of its row where it is a mere literal."""
+        """The IRI by which a cell is cited: its own node, or that of its row if it is only a literal."""
         ...
 
 
@@ -105,7 +105,7 @@ class Citation:
         return SCALE_POWERS.get(self.scale or "", 0)
 
     def to_json(self) -> dict[str, Any]:
-        """As the contract of ``ask --json`` has it."""
+        """The object of the ``ask --json`` contract."""
         names = ("cell", "table", "row", "column", "text", "file")
         return {name: getattr(self, name) for name in names}
 
@@ -122,7 +122,7 @@ class Evidence:
         source: TableSource,
         relations: Callable[[], TableRelations] | None = None,
     ) -> None:
-        """`relations` gives the joins that the graph states, where somebody asks for them."""
+        """`relations` returns the joins that the graph states, on demand."""
         self.retrieval = retrieval
         self.source = source
         self._relations = relations
@@ -131,7 +131,7 @@ class Evidence:
 
     @cached_property
     def relations(self) -> TableRelations:
-        """The joins and unions of the graph's tables; none where they are not known."""
+        """The joins and unions of the graph's tables; none if unknown."""
         return TableRelations() if self._relations is None else self._relations()
 
     @cached_property
@@ -141,7 +141,7 @@ class Evidence:
         return tuple(dict.fromkeys([*ranked, *(found.table for found in self.retrieval.addresses)]))
 
     def best(self, count: int) -> Evidence:
-        """The same evidence with the `count` best tables alone."""
+        """The same evidence with only the `count` best tables."""
         found = Evidence(self.retrieval, self.source, self._relations)
         found.tables, found.most = self.tables[:count], count
         return found

@@ -1,6 +1,6 @@
 """The grounding check: whether a text says what was computed or cited, and nothing else.
 
-Each number in a text must be a result or stand in a row that a result comes from, with unit, scale, sign
+Each number in a text must be a result or occur in a row that a result comes from, with unit, scale, sign
 and rounding; each content word must be a result's, a label's, a header's, a title's or the question's.
 Every result must be said.
 """
@@ -29,7 +29,7 @@ def contains(text: str, part: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Letters and digits of the text, without case and accents."""
+    """Letters and digits of the text, ignoring case and accents."""
     return " ".join(re.findall(r"\w+", without_accents(without_accents(text).casefold())))
 
 
@@ -79,7 +79,7 @@ class StatedNumber:
 
 
 def stated_numbers(text: str) -> Iterator[StatedNumber]:
-    """The numbers in a text; digits inside words, such as A380, are none.
+    """The numbers in a text; digits inside words, such as A380, do not count.
 
     >>> [(n.text, n.power, n.unit) for n in stated_numbers("A380: $1.5 million, (3) and 12%, 5 kg")]
     [('$1.5 million', 6, 'CCY_USD'), ('(3)', None, None), ('12%', None, None), ('5', None, 'KiloGM')]
@@ -112,7 +112,7 @@ def stated_numbers(text: str) -> Iterator[StatedNumber]:
 
 
 def _unit_beside(match: re.Match[str]) -> tuple[str | None, str]:
-    """The unit that a number's currency sign or the word behind it names."""
+    """The unit that a number's currency sign or the word after it names."""
     for group in ("currency", "unit"):
         word = (match[group] or "").strip()
         if word and word.casefold() not in ("us", "in", "a"):
@@ -123,12 +123,12 @@ def _unit_beside(match: re.Match[str]) -> tuple[str | None, str]:
 
 
 def speaks_of_falling(text: str) -> bool:
-    """Whether a text words a fall, so that a negative number in it may go without its sign."""
+    """Whether a text describes a fall, so that a negative number in it may lack its sign."""
     return _FALLING.search(text) is not None
 
 
 def speaks_of_rising(text: str) -> bool:
-    """Whether a text words a rise."""
+    """Whether a text describes a rise."""
     return _RISING.search(text) is not None
 
 
@@ -142,7 +142,7 @@ def agrees(
         actual: the number with its scale applied.
         power: the power of ten that it is printed with, which may be left out in the text.
         unit: its QUDT unit. A unit in the text must be the same or, but for currencies, convert into it;
-            a bare ratio may be told in percent.
+            a bare ratio may be given in percent.
         unsigned: whether the minus of a negative number may be put in words.
     """
     if stated.unit is not None and not (stated.unit in _DOLLARS and stated.unit_text == "$" and unit in _DOLLARS):
@@ -199,14 +199,14 @@ class Facts:
 
 @dataclass
 class TextCheck:
-    """Result of the check of a text: why it is not grounded, and what it leaves open."""
+    """Result of checking a text: why it is not grounded, and what remains open."""
 
     faults: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
 
 def check_text(text: str, facts: Facts, question: str) -> TextCheck:
-    """Check a text against what was computed or cited. Never raises for what a model wrote."""
+    """Check a text against the computed or cited values. Never raises for a model's text."""
     found = TextCheck()
     if len(facts.results) > MOST_SAID:
         found.faults.append(f"There are {len(facts.results):,} results, too many to be told.")
@@ -342,7 +342,7 @@ def _wrong_number(stated: StatedNumber, numbers: Sequence[Datum]) -> str:
 
 
 def _measured(datum: Datum) -> str:
-    """A value as it is printed, with scale and the code of its unit, as a model is told of it."""
+    """A value as it is printed, with scale and the code of its unit, as a model is shown it."""
     scale = scale_name(datum.scale, datum.unit) if datum.text else ""
     unit = "" if datum.unit in (*COUNTS, None, "PERCENT") else describe(datum.unit)
     return " ".join(filter(None, (value_text(datum), scale, unit)))

@@ -39,7 +39,7 @@ Writer = Callable[[str, str, Sequence[str], Sequence[NumberedRow]], str]
 
 
 class WholeTables:
-    """The best tables one after the other, each complete as far as there is room."""
+    """The best tables one after the other, each as complete as the budget allows."""
 
     kind: Kind = "tables"
     narrower = None
@@ -108,7 +108,7 @@ def write_markdown(alias: str, title: str, headings: Sequence[str], rows: Sequen
 
 
 def write_plaintext(alias: str, title: str, headings: Sequence[str], rows: Sequence[NumberedRow]) -> str:
-    """A line a row under the title: ``c1 heading: value`` pairs separated by commas."""
+    """One line per row under the title: ``c1 heading: value`` pairs separated by commas."""
     lines = [title]
     for row, cells in rows:
         pairs = (f"{_bare(name)}: {_bare(cell)}" for name, cell in zip(headings, cells, strict=False))
@@ -142,7 +142,7 @@ def reading_of(name: str) -> str:
 
 
 class Sequential:
-    """One triple a line, the best first."""
+    """One triple per line, the best first."""
 
     name = "sequential"
     kind: Kind = "triples"
@@ -163,7 +163,7 @@ class Sequential:
 
 
 class ByTable:
-    """One triple a line, under the table it belongs to."""
+    """One triple per line, under the table it belongs to."""
 
     name = "by-table"
     kind: Kind = "triples"

@@ -1,6 +1,6 @@
 """Programs over the evidence: its tables as relations, results as answers, and programs that a model wrote.
 
-A written program names tables by alias and columns by number. Beside the JSON of `kgtable.programs` it may hold
+A written program names tables by alias and columns by number. In addition to the JSON of `kgtable.programs` it may hold
 ``{"cell": "T1.r3.c2"}``, which becomes a lookup by the row's label, and ``{"column": "c2"}``. What runs is a plain
 program over whole tables.
 """
@@ -60,7 +60,7 @@ from kgtable.values.spoken import NumberMarks
 from kgtable.values.unit_phrases import parse_unit_phrase
 
 RULES = "rules, no language model"
-"""What stands as an answer's `model` where none was asked."""
+"""An answer's `model` if no model was called."""
 
 MOST_CITATIONS = 60
 """Cells that an answer cites; `Answer.cells_read` counts all."""
@@ -89,7 +89,7 @@ class EvidenceRelations(Mapping[str, Relation]):
         self._lock = threading.RLock()
 
     def __getitem__(self, id: str) -> Relation:
-        """The table with this id. Raises `GraphNotFoundError` where there is none."""
+        """The table with this id. Raises `GraphNotFoundError` if there is none."""
         with self._lock:
             if id in self._kept:
                 self._kept.move_to_end(id)
@@ -114,7 +114,7 @@ class EvidenceRelations(Mapping[str, Relation]):
 def read_relation(source: TableSource, id: str) -> Relation:
     """A table of a source as a relation: a long one column by column, where the source holds it so.
 
-    Raises `GraphNotFoundError` where there is no such table.
+    Raises `GraphNotFoundError` if there is no such table.
     """
     if is_long(source, id):
         columns = source.columns(id)
@@ -124,7 +124,7 @@ def read_relation(source: TableSource, id: str) -> Relation:
 
 
 def is_long(source: TableSource, id: str) -> TypeGuard[TableReader]:
-    """Whether a table of a source can be read column by column, and is so long that it should."""
+    """Whether a table of a source can be read column by column and is long enough to be."""
     if not isinstance(source, TableReader):
         return False
     frame = source.frame(id)
@@ -190,7 +190,7 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
 
 
 def changed_answer(answer: Answer, said: str, evidence: Evidence) -> Answer | None:
-    """The answer of the program before with the field changed that a follow-up names, such as the year or the key.
+    """The answer of the previous program with the field that a follow-up changes, such as the year or the key.
 
     None if fields cannot say the program before, the follow-up names no field of it, or nothing is found then.
     """
@@ -255,7 +255,7 @@ _QUOTIENTS = (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER)
 
 
 def shown_as(citations: Sequence[Citation], results: Sequence[ProgramResult]) -> Callable[[Datum], str]:
-    """How a result is written: in the number style of its cells, per what all of them are, as in "$2.35 per share"."""
+    """How a result is written: in the number style of its cells, with their common rate, as in "$2.35 per share"."""
     style = cited_style(citations)
     pers = {(cited.unit, cited.per) for cited in citations if cited.value is not None}
     nodes = (node for result in results for node in walk(result.program.root))
@@ -275,7 +275,7 @@ def cited_style(citations: Sequence[Citation]) -> NumberMarks:
 
 
 def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
-    """The first cells that programs read, the results' own and those of their rows first, and how many there are."""
+    """The first cells that programs read, starting with the results and their rows, and their total number."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
     deciding = {(read.table, read.row) for read in reads if not _is_aside(read)}
     reads.sort(  # what was only compared, such as the losers of a maximum, comes last
@@ -313,7 +313,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
 
     Args:
         data: what stood in the reply: an object, or a text that holds one.
-        evidence: gives the tables their aliases.
+        evidence: provides the aliases of the tables.
 
     Raises `ProgramSyntaxError` for what is not a program, `UnknownTableError` for an alias of no table,
     `EvaluationError` for a cell that does not exist or is blank.
@@ -405,7 +405,7 @@ def _table_id(name: str, evidence: Evidence) -> str:
 
 
 def _renamed(node: Node, rename: Callable[[str], str]) -> Node:
-    """A tree with other names for its tables; aliases that the program gives itself stay."""
+    """A tree with its tables renamed; aliases defined by the program itself stay."""
     own = {part.alias for part in walk(node) if isinstance(part, TableRows) and part.alias}
 
     def change(part: Any) -> Any:
@@ -432,7 +432,7 @@ def _with_column_numbers(node: Node, relations: list[Relation]) -> Node:
 
 
 def rebuilt(part: Any, change: Any) -> Any:
-    """A tree with each node changed, the lowest first."""
+    """A tree with each node replaced, from the leaves up."""
     if isinstance(part, tuple):
         return tuple(rebuilt(item, change) for item in part)
     if not isinstance(part, Rows | Expression) and not hasattr(part, "__dataclass_fields__"):

@@ -1,6 +1,6 @@
 """Programs executed over a graph: in memory, or as SPARQL on its store.
 
-Whatever engine gives the values, the program is also executed in memory, which tells the derivation in
+Whichever engine computes the values, the program is also executed in memory, which yields the derivation in
 words and the cells that were read.
 """
 
@@ -55,7 +55,7 @@ class ProgramRun:
     """Result of a program, and the cells it was computed from.
 
     `names` are the columns of the result and `rows` its first rows (`size` counts all); a value that is
-    missing is None. A program that gives one value has one column, called ``value``. `calculation` is the
+    missing is None. A program that returns one value has one column, called ``value``. `calculation` is the
     program in words, with the numbers of rows; `citations` are the first cells that were read, `cells_read`
     counts all. `query` is the SPARQL that gave the values, empty in memory.
     """
@@ -115,7 +115,7 @@ class ProgramRun:
         }
 
     def plot(self, path: str | Path | None = None) -> Chart | None:
-        """The chart of the rows that are held: their first numbers over the texts or periods beside them.
+        """The chart of the stored rows: their first numbers over the texts or periods next to them.
 
         Args:
             path: also write the chart to this file: .svg, .png or .json.
@@ -241,7 +241,7 @@ class _GraphRelations(Mapping[str, Relation]):
 
 
 def read_given(program: object) -> Program:
-    """A program as it is given in Python: one, its JSON text, or what that was decoded to.
+    """A program from a Python caller: a program, its JSON text, or the decoded JSON.
 
     Raises `ProgramSyntaxError` for JSON that is not a program, `UsageError` for anything else.
     """

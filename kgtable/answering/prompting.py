@@ -63,12 +63,12 @@ def unit_word(unit: str | None) -> str:
 
 
 def measure(unit: str | None, scale: str | None, per: str | None = None) -> str:
-    """Unit and scale in words, such as ``USD million`` or ``USD per share``; empty where there is neither."""
+    """Unit and scale in words, such as ``USD million`` or ``USD per share``; empty if there is neither."""
     return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit), per_word(per))))
 
 
 def per_word(per: str | None) -> str:
-    """What a unit is per, as it follows it.
+    """The denominator of a unit, as written after it.
 
     >>> per_word("share"), per_word(None)
     ('per share', '')
@@ -77,7 +77,7 @@ def per_word(per: str | None) -> str:
 
 
 def table_line(table: str, evidence: Evidence, longest: int = LONGEST_BESIDE) -> str:
-    """The line that introduces a table: short name, title, headings, the text beside it, and the file if it differs.
+    """The line that introduces a table: short name, title, headings, the text next to it, and the file if it differs.
 
     `longest` limits each of the texts right above and right below."""
     found = evidence.source.frame(table).table
@@ -132,7 +132,7 @@ class Presentation(Protocol):
     """How to read it and how to cite from it, for the prompt."""
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
-        """Everything that can be shown, by falling score."""
+        """Everything that can be shown, by descending score."""
         ...
 
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
@@ -141,13 +141,13 @@ class Presentation(Protocol):
 
     @property
     def narrower(self) -> Presentation | None:
-        """The same with fewer cells of each row, for want of room; None if there is nothing less."""
+        """The same with fewer cells per row, to save space; None if it cannot be shortened."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """The text that goes into a prompt, and what was left out of it for want of room."""
+    """The text that goes into a prompt, and what was left out of it for lack of space."""
 
     text: str
     tokens: int
@@ -173,9 +173,9 @@ class PromptContext:
 def make_context(
     evidence: Evidence, presentation: Presentation, budget: int, count: TokenCounter = estimate_tokens
 ) -> PromptContext:
-    """As many of the best units as fit into `budget` tokens, with fewer cells where not even the best one fits.
+    """As many of the best units as fit into `budget` tokens, with fewer cells if even the best one is too long.
 
-    Raises `AnswerError` where it still does not fit.
+    Raises `AnswerError` if it still does not fit.
     """
     units = sorted(presentation.units(evidence), key=lambda unit: -unit.score)
     fitting, beyond = 0, len(units) + 1
@@ -287,7 +287,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 def repair_message(fault: str) -> Message:
-    """The message to a model whose program cannot be executed; the fault may quote names from files."""
+    """The message to a model whose program cannot be executed; the error may quote names from files."""
     told = one_line(fault)
     text = Template(_read("repair.txt")).substitute(fault=told, fence=fence(told))
     return {"role": "user", "content": text}
@@ -375,7 +375,7 @@ class DraftAlternative:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Content of a reply, unchecked: `program` is whatever stood in its place, `citations` are cell ids."""
+    """Content of a reply, unchecked: `program` is what the reply had in its place, `citations` are cell ids."""
 
     text: str
     citations: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Sub-tables for a prompt: the likeliest tables with all their columns, small ones whole, of long ones chosen rows.
 
-What is left out is told in a line. Where room is scarce, the likeliest tables are shown first.
+A line says what is left out. Where room is scarce, the likeliest tables are shown first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgtable.tables.model import Table
 from kgtable.values.text import single_line
 
 FULL_TABLES = 5
-"""Tables that are shown whole before others if they are short, with more of the text beside them."""
+"""Tables that are shown whole before others if they are short, with more of the text next to them."""
 LONGEST_BESIDE_FURTHER = 100
 SHORT, SHORT_FURTHER = 40, 20
 """Rows of a table, among the first and further on, that is shown whole."""
@@ -28,9 +28,9 @@ FIRST_ROWS = 3
 MOST_CELLS = 500
 """Cells of the rows of the best table that are shown where room is left; a short table is shown whole all the same."""
 WIDEST = 30
-"""Columns whose cells are shown beside those where something was found; the others are listed with examples."""
+"""Columns whose cells are shown next to those where something was found; the others are listed with examples."""
 MOST_NAMED = 60
-"""Columns without cells that are named where there is no room for any cell beside what was found."""
+"""Columns without cells that are named if there is no room for any cell next to what was found."""
 EXAMPLES = 2
 LONGEST_EXAMPLE = 30
 LONGEST_COLUMNS = 160
@@ -61,7 +61,7 @@ class SubTable:
     reading = (PACKAGE / "answering/prompts/presentations/subtable.txt").read_text(encoding="utf-8").strip()
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
-        """The rows of the tables by falling score: table by table, then the remaining rows of the long ones."""
+        """The rows of the tables by descending score: table by table, then the remaining rows of the long ones."""
         found: dict[str, dict[int, ContextUnit]] = defaultdict(dict)
         for unit in by_row(evidence.retrieval.triples):
             if unit.row is not None:
@@ -99,7 +99,7 @@ class SubTable:
 
     @property
     def narrower(self) -> SubTable | None:
-        """The same with cells of a third of the columns."""
+        """The same with the cells of one third of the columns."""
         return SubTable(self._widest // 3) if self._widest else None
 
 

@@ -104,7 +104,7 @@ NO_SECOND_READER = "The rules do not read the question alike, so no second reade
 class Judgement(NamedTuple):
     """A checked reply: the answer, why its program could not be executed, and how its text fits the result.
 
-    `contradiction` says what of the text the result does not support; `is_said` whether the text gives the result.
+    `contradiction` says what in the text the result does not support; `is_said` whether the text states the result.
     """
 
     answer: Answer
@@ -116,7 +116,7 @@ class Judgement(NamedTuple):
 def judge(draft: Draft, evidence: Evidence, answer: Answer | None = None) -> Judgement:
     """Execute and check a reply. Never raises for the content of a reply.
 
-    Where the reply has a program, text, value, unit and rows of the answer are its result; the sentence beside it is
+    Where the reply has a program, text, value, unit and rows of the answer are its result; the sentence next to it is
     kept as a remark if the result supports it. `answer` has what is known of the answer before, such as its model.
     """
     return _Judge(draft, evidence).judgement(answer or Answer(evidence.retrieval.question, ""))
@@ -203,7 +203,7 @@ class _Judge:
         return self._judged(answer, found, results)
 
     def _remark(self, results: Sequence[ProgramResult], facts: Facts) -> tuple[str, str, bool]:
-        """The sentence beside a program if the result supports it, what it contradicts, and whether it gives all."""
+        """The sentence next to a program if the result supports it, what it contradicts, and whether it states all."""
         text = self._draft.text
         if not text or self._draft.too_long:
             return "", "", False
@@ -413,7 +413,7 @@ class _Judge:
 
     def _rivals(self, results: Sequence[ProgramResult]) -> tuple[list[RankedProgram], float | None, bool]:
         """Programs of the ranker that fit as well and give something else; its confidence in the answer; whether
-        its own best program gives the same result from the same table."""
+        its own best program returns the same result from the same table."""
         if not results:
             return [], None, False
         mine = [id for result in results for id in tables_of(result.program)]
@@ -451,7 +451,7 @@ class _Judge:
         return rivals, confidence, agreed
 
     def _by_size(self, result: ProgramResult) -> ProgramResult | None:
-        """What an extreme of numbers printed in brackets gives by their size, where it is something else."""
+        """The extreme of numbers printed in brackets by their absolute values, if it differs."""
         if not extremes(result.program):
             return None
         read = islice(result.cells(), MOST_READ)
@@ -538,7 +538,7 @@ def _absolute(value: Datum) -> Datum:
 
 
 def _by_size(node: Node) -> Node:
-    """A program in which extremes go by the size of numbers, whatever their sign."""
+    """A program in which extremes compare absolute values."""
 
     def change(part: object) -> object:
         if isinstance(part, SortKey):

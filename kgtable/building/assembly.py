@@ -107,7 +107,7 @@ class BuildPlan:
     unreadable: tuple[FileRecord, ...] = ()
 
     def is_done(self, before: Catalogue) -> bool:
-        """Whether the graph with this catalogue already holds what was planned."""
+        """Whether the graph with this catalogue is already up to date with the plan."""
         found = {record.path: (record.location, record.error) for record in (*self.kept, *self.unreadable)}
         known = {record.path: (record.location, record.error) for record in before.files.values()}
         return not self.convert and found == known
@@ -294,7 +294,7 @@ class GenerationContent:
 
     @property
     def kept_graphs(self) -> list[str]:
-        """The names of the graphs that stay as they are."""
+        """The names of the unchanged graphs."""
         return Catalogue(self.plan.kept).graphs(self.names)
 
     def default_graph(self) -> Blocks:
@@ -346,9 +346,9 @@ def convert_tables(
 ) -> ConversionReport:
     """Write the tables under `paths`, then the dataset's description and ontology, to `out`.
 
-    The same files give the same bytes, whatever the number of `workers`. A file that cannot be read
-    is named in the report and the others are written. Raises `UsageError` where no file may hold a
-    table, `StorageError` where there is no space for the text.
+    The same files yield the same bytes for any number of `workers`. A file that cannot be read
+    is named in the report and the others are written. Raises `UsageError` if no file may hold a
+    table, `StorageError` if there is no space for the text.
     """
     found = walk(paths)
     if not found.files:

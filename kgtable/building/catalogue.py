@@ -90,7 +90,7 @@ def counted_rows(members: int, totals: int) -> str:
 
 
 def missing_table(id: str, known: Iterable[str]) -> GraphNotFoundError:
-    """The error for a table that the graph does not hold, with ids like it: of a file those of its sheets."""
+    """The error for a table that is not in the graph, with similar ids: for a file, those of its sheets."""
     ids = list(known)
     near = [one for one in ids if one.partition("#")[0] == id] or get_close_matches(id, ids)
     hint = f"Did you mean {' or '.join(map(repr, near[:MOST_NEAR]))}?" if near else "kgtable info lists the tables."
@@ -117,9 +117,9 @@ class DocumentRecord:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """One file that was read, the tables in it, and the error where it could not be read.
+    """One file that was read, its tables, and the error if it could not be read.
 
-    `digest` changes with the file's content and its sidecar, `settings` with whatever else decides
+    `digest` changes with the file's content and its sidecar, `settings` with everything else that decides
     how it is converted; `location` is the file's absolute path, `stamp` what the file system said of it
     (`kgtable.tables.discovery.file_stamp`).
     """
@@ -190,7 +190,7 @@ class Catalogue:
 
     def unchanged_since(self, path: Path) -> tuple[set[str], set[str]]:
         """The ids of the tables, and of the documents, that were made from the same files with the same settings as
-        in an earlier catalogue, which is read from its file; none where that is missing or damaged.
+        in an earlier catalogue, which is read from its file; none if that is missing or damaged.
         """
         try:
             old_tables, old_documents = _saved_versions(path)
@@ -240,7 +240,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, path: Path) -> Catalogue:
-        """Read a saved catalogue; raises `GraphVersionError` where it is missing or damaged."""
+        """Read a saved catalogue; raises `GraphVersionError` if it is missing or damaged."""
         with _reading(path) as connection:
             tables: dict[str, list[TableRecord]] = {}
             rows = connection.execute("SELECT * FROM tables ORDER BY path, position")

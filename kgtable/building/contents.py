@@ -18,7 +18,7 @@ from kgtable.storage import storage_errors
 
 
 class ContentWriter:
-    """Writes the content of one table, or of a share of its rows, to a part file as its rows come."""
+    """Writes the content of one table, or of a share of its rows, to a part file as its rows arrive."""
 
     def __init__(self, content: TableContent, out: IO[str], *, with_head: bool) -> None:
         self._content, self._out, self._with_head = content, out, with_head
@@ -48,7 +48,7 @@ class PartFiles:
         self._paths = paths
 
     def get(self, id: str) -> TableContent | None:
-        """The content of a table, its rows read when they are walked; None if no file has it. Raises `OSError`."""
+        """The content of a table, its rows read on iteration; None if no file has it. Raises `OSError`."""
         places = self._places.get(id)
         return None if places is None else TableContent.from_parts(id, map(_part_at, places))
 

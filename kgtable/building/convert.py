@@ -46,7 +46,7 @@ _CONVERTING = ("values", "text", "tables", "ontology", "graph")
 
 @cache
 def conversion_version() -> str:
-    """A hash of everything that decides which statements a file becomes: the code and the vocabulary.
+    """A hash of everything that determines a file's statements: the code and the vocabulary.
 
     A graph that was built by another version is converted again.
     """
@@ -65,7 +65,7 @@ SPLIT_ABOVE = 4_000_000
 """Delimited files of more bytes are shared out among the processes by rows."""
 
 LONG_TABLE = 10_000
-"""Rows of a table whose progress is told."""
+"""Rows from which a table's progress is reported."""
 
 SMALLEST_JOB = 150_000
 """Fewer bytes than this are not worth a process."""
@@ -75,7 +75,7 @@ _BATCHES_A_WORKER = 12
 
 @dataclass(frozen=True)
 class ConversionOptions:
-    """Settings that decide, beside a file's content, which text it becomes."""
+    """Settings that decide, in addition to a file's content, which text it becomes."""
 
     names: Namespaces = field(default_factory=Namespaces)
     format: Format = Format.NQUADS
@@ -84,13 +84,13 @@ class ConversionOptions:
     encoding: str | None = None
 
     def told(self, file: TableFile) -> TableFile:
-        """The file with what the mapping decides about reading it: its encoding, else that of all files, and splits."""
+        """The file with the mapping's decisions on reading it: its encoding, else that of all files, and splits."""
         mapping = self.mapping or UserMapping()
         encoding = mapping.about_table(file.id).get("encoding", self.encoding)
         return replace(file, encoding=encoding, splits=mapping.splits(file.id))
 
     def key(self, facts: Iterable[ColumnFact], file: TableFile | None = None) -> str:
-        """A hash of all that decides how columns of these names, in a file as `told` gives it, are converted."""
+        """A hash of the settings for columns of these names, in a file described by `told`."""
         names: dict[str, list[str]] = {}
         for fact in facts:
             names.setdefault(fact.table, []).append(fact.name)
@@ -106,7 +106,7 @@ class ConversionOptions:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """Content, hash and scan of a file, made once before its rows are shared out.
+    """Content, hash and scan of a file, made once before its rows are distributed.
 
     `scan` is None for a file whose rows are held in memory: the layout of such a table depends on all
     of them, so each process parses it.
@@ -194,15 +194,15 @@ def _split(file: TableFile, version: FileVersion | None, parts: int, limits: Rea
 
 
 JobRunner: TypeAlias = Callable[[Sequence[ConversionJob], ConversionOptions], Iterator[Converted]]
-"""Runs jobs somewhere and gives their results in order, each with its text at the job's output."""
+"""Runs jobs somewhere and returns their results in order, each with its text at the job's output."""
 
 
 def run_jobs(
     jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int, progress: Progress = silent
 ) -> Iterator[Converted]:
-    """Run the jobs and give their results in order; parts of one file come as separate results.
+    """Run the jobs and return their results in order; parts of one file come as separate results.
 
-    `progress` is told of the rows of long tables that are converted in this process.
+    `progress` receives the rows of long tables that are converted in this process.
     """
     if workers <= 1 or len(jobs) <= 1:
         for job in jobs:
@@ -291,7 +291,7 @@ _COLLECTOR = ProcessSetting(gc.get_threshold, lambda thresholds: gc.set_threshol
 
 
 def few_collections() -> AbstractContextManager[None]:
-    """Make Python look for cyclic garbage a hundred times less: millions of small tuples hold none."""
+    """Run cyclic garbage collection a hundred times less often: millions of small tuples have no cycles."""
     return _COLLECTOR.changed(lambda thresholds: (100 * thresholds[0], *thresholds[1:]))
 
 
@@ -303,9 +303,9 @@ def write_job(
     contents: IO[str] | None = None,
     progress: Progress = silent,
 ) -> Iterator[FileRecord]:
-    """Write the files of one job to `output`, which must be seekable, and give their records.
+    """Write the files of one job to `output`, which must be seekable, and return their records.
 
-    `beginning` is where the first table of the document stands. A file that cannot be read leaves a
+    `beginning` is the position of the document's first table. A file that cannot be read leaves a
     record with its error and nothing in the output.
     """
     for number, (file, version) in enumerate(zip(job.files, job.versions, strict=True)):
@@ -398,7 +398,7 @@ def _content(file: TableFile, digest: str, known: SplitFile | None, limits: Read
 
 
 class TextConversion:
-    """The text of a file as pieces of text; `record` gives the counts afterwards."""
+    """The text of a file as pieces of text; `record` returns the counts afterwards."""
 
     def __init__(self, file: TableFile, content: ReadContent, settings: ConversionOptions) -> None:
         self._file, self._content = file, content
@@ -427,7 +427,7 @@ class TextConversion:
 
 
 class TableConversion:
-    """One table, or a share of its rows, as pieces of text; `record` gives the counts afterwards.
+    """One table, or a share of its rows, as pieces of text; `record` returns the counts afterwards.
 
     Attributes:
         rows: how many have been converted.

@@ -36,7 +36,7 @@ _SCALE_NAMES = {power: name for name, power in SCALES.items()}
 def file_of(catalogue: Catalogue, table: str) -> TableFile:
     """The file that a table of a graph, or the tables of a sheet, were read from.
 
-    Raises `GraphNotFoundError` where there is no such table, `UsageError` where the file is gone.
+    Raises `GraphNotFoundError` if there is no such table, `UsageError` if the file is gone.
     """
     for record in catalogue.files.values():
         if any(entry.id == table or _is_part(entry.id, table) for entry in record.tables):
@@ -51,9 +51,9 @@ def _is_part(table: str, sheet: str) -> bool:
 
 
 def preview_file(file: TableFile, mapping: UserMapping, only: str | None = None) -> dict[str, Any]:
-    """What is read of a file: each table's header, columns with units and scales, first rows and notes.
+    """What was read from a file: each table's header, columns with units and scales, first rows and notes.
 
-    `only` restricts it to one table, or the tables of one sheet. Raises `TableError` where the file cannot be read.
+    `only` restricts it to one table, or the tables of one sheet. Raises `TableError` if the file cannot be read.
     """
     content = read_content(ConversionOptions(mapping=mapping).told(file))
     grids = [grid for grid in content.grids if only is None or grid.id == only or _is_part(grid.id, only)]

@@ -4,7 +4,7 @@
 what query editors read from the endpoint itself.
 
 VoID (what is in it), DCAT (how to get it) and PROV (which file, which content) in terms other tools
-read. There is no date in it: the same files give the same bytes.
+read. It contains no date: the same files yield the same bytes.
 """
 
 from __future__ import annotations
@@ -212,6 +212,6 @@ def _graph_pairs(record: TableRecord | DocumentRecord, iri: str, names: Namespac
 
 
 def ontology_blocks(triples: Iterable[Triple]) -> Iterator[Block]:
-    """An ontology without blank nodes, from triples whose subjects stand together."""
+    """An ontology without blank nodes, from triples grouped by subject."""
     for subject, group in groupby(triples, key=lambda triple: triple.subject):
         yield str(subject), [(str(triple.predicate), str(triple.object)) for triple in group]

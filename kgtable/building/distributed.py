@@ -47,9 +47,9 @@ class Scheduler:
     parts: str
 
     def run(self, jobs: Sequence[ConversionJob], settings: ConversionOptions) -> Iterator[Converted]:
-        """Run the jobs on the workers, but those whose parts are there; returns the results in order.
+        """Run the jobs on the workers, except those whose parts exist; returns the results in order.
 
-        Raises `MissingExtraError` without Dask, `UsageError` where no scheduler answers, `StorageError` where
+        Raises `MissingExtraError` without Dask, `UsageError` if no scheduler answers, `StorageError` where
         parts cannot be read or written, or a job ended all workers that tried it.
         """
         jobs = [replace(job, versions=tuple(map(_version, job.files, job.versions))) for job in jobs]
@@ -99,7 +99,7 @@ def _wait(future: Any, job: ConversionJob) -> None:
 
 
 def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
-    """A hash of all that decides the bytes of a job's text."""
+    """A hash of everything that determines the bytes of a job's text."""
     planned = zip(job.files, job.versions, strict=True)
     files = [[file.relative, file.id, _version(file, version).digest] for file, version in planned]
     share = [job.share.part, job.share.parts]
@@ -118,7 +118,7 @@ def _version(file: TableFile, planned: FileVersion | None) -> FileVersion:
 
 
 def make_part(job: ConversionJob, settings: ConversionOptions, parts: str, key: str) -> None:
-    """Convert the files of a job and write its part: what a worker does."""
+    """Convert the files of a job and write its part: the task of a worker."""
     folder = PartFolder(parts)
     if folder.has(key):
         return

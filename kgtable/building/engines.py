@@ -150,7 +150,7 @@ class GraphText:
 
 
 class PushRecord:
-    """Which graphs an engine has, by the hash of what was sent: a file beside the graph for each address."""
+    """Which graphs an engine has, by the hash of the triples sent: a file next to the graph for each address."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self._path = folder / "pushed" / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}.json"
@@ -166,7 +166,7 @@ class PushRecord:
         return {str(name): str(digest) for name, digest in sent.items()} if isinstance(sent, dict) else {}
 
     def save(self) -> None:
-        """Remember what was sent; where nothing can be written, the next push sends everything again."""
+        """Record what was sent; if that cannot be written, the next push sends everything again."""
         with suppress(OSError, StorageError):
             self._path.parent.mkdir(exist_ok=True)
             with whole_file(self._path) as file:

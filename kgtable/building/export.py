@@ -50,7 +50,7 @@ def _graphs(store: TripleStore, graphs: Iterable[str], *, description: bool) -> 
 def all_graphs(
     store: TripleStore, tables: Iterable[str], names: Namespaces, documents: Iterable[str] = ()
 ) -> list[str]:
-    """The named graphs of tables and documents, then all others sorted: people may have written them."""
+    """The named graphs of tables and documents, then all others (which users may have written), sorted."""
     known = dict.fromkeys((*map(names.table_iri, tables), *map(names.document_iri, documents)))
     found = store.query(read_shipped("queries/named-graphs.rq"), union_default_graph=False)
     assert isinstance(found, ox.QuerySolutions)
@@ -90,7 +90,7 @@ def write_csv_files(
     """Write tables as CSV to `out`, a folder for their files or the file of the only one; returns the paths.
 
     `out` is a file if it exists as one, if its suffix is ``.csv``, or with `as_file` if it has any suffix. With
-    `defuse`, what a spreadsheet would run as a formula follows an apostrophe. Raises `UsageError` where several
+    `defuse`, what a spreadsheet would run as a formula follows an apostrophe. Raises `UsageError` if several
     tables would have to share a file, `StorageError`.
     """
     refuse_within_graph(out)
@@ -111,7 +111,7 @@ def write_csv_files(
 def write_csv_folder(
     store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path, *, defuse: bool = False
 ) -> list[Path]:
-    """One CSV file a table, named after its id; returns the paths. Raises `StorageError`."""
+    """One CSV file per table, named after its id; returns the paths. Raises `StorageError`."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []

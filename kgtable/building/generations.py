@@ -1,6 +1,6 @@
 """The directory of a graph: complete generations, the pointer to the current one, leases of readers.
 
-A build fills a new generation beside the current one and then switches the pointer. Whoever reads a
+A build fills a new generation next to the current one and then switches the pointer. Whoever reads a
 graph holds a lease on its generation (`GraphDirectory.lease`); builds remove the generations that
 are neither current nor leased.
 """
@@ -64,7 +64,7 @@ class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
     `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
-    `fresh` gives the contents of converted tables, and `describe` writes the default graph: the description of the
+    `fresh` provides the contents of converted tables, and `describe` writes the default graph: the description of the
     tables, and the statements that it is given.
     """
 
@@ -85,12 +85,12 @@ class Generation:
 
     @property
     def parts(self) -> list[Path]:
-        """Its own files, beside those of the store and the index, that nobody changes after it was made."""
+        """Its own files, next to those of the store and the index, which never change once it was made."""
         marks = (LEASE, PARTS, pointer_of(self.first_store_path).name)
         return [path for path in sorted(self.path.iterdir()) if path.is_file() and path.name not in marks]
 
     def record_parts(self) -> None:
-        """Write down the checksums of its parts and of the file that has those of its index. Raises `OSError`."""
+        """Record the checksums of its parts and of the file with those of its index. Raises `OSError`."""
         found = {path.name: checksum(path) for path in self.parts}
         if (about := self.index_path / "index.json").exists():
             found[f"{self.index_path.name}/{about.name}"] = checksum(about)
@@ -106,19 +106,19 @@ class Generation:
         return [name for name in differing(self.path, name=PARTS) if "/" not in name]
 
     def check(self) -> None:
-        """Raise `DamagedGraphError` where a file of its own or of its store is missing or not what was written."""
+        """Raise `DamagedGraphError` if a file of its own or of its store is missing or not what was written."""
         if damaged := self.damaged_files():
             raise damage_error(self.path, damaged)
 
     def check_part(self, path: Path) -> Path:
-        """The path of a part. Raises `DamagedGraphError` where that is missing or not what was written."""
+        """The path of a part. Raises `DamagedGraphError` if that is missing or not what was written."""
         if path.name in self._damaged_parts():
             raise damage_error(self.path, [path.name])
         return path
 
     @property
     def is_as_made(self) -> bool:
-        """Whether nothing was written to its store since it was complete."""
+        """Whether its store is unchanged since it was completed."""
         first = self.first_store_path
         is_first = not pointer_of(first).exists() and not any(self.path.glob(f"{first.name}-*"))
         return is_first and was_only_read(first)
@@ -130,7 +130,7 @@ class Generation:
 
     @property
     def first_store_path(self) -> Path:
-        """The store as the build made it; its versions lie beside it, see `kgtable.graph.store`."""
+        """The store as the build made it; its versions are next to it, see `kgtable.graph.store`."""
         return self.path / "store"
 
     @property
@@ -187,7 +187,7 @@ class GraphDirectory:
     def current(self) -> Generation:
         """The complete generation the pointer names, without a lease: for builds, which keep it anyway.
 
-        Raises `GraphNotFoundError` where there is none and `GraphVersionError` for a directory of
+        Raises `GraphNotFoundError` if there is none and `GraphVersionError` for a directory of
         another kind or version.
         """
         pointer = self._pointer()

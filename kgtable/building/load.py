@@ -28,14 +28,14 @@ It sorts what it is given a million quads at a time in two threads, which holds 
 """
 
 LONG_TEXT = 16
-"""Megabytes of a text whose loading is told."""
+"""Megabytes of text from which loading reports progress."""
 
 EQUAL_PARTS = 4
 """Parts of a load before each is twice as large as the one before."""
 
 
 class JoinedFiles(RawIOBase):
-    """One stream over files that are still being written: each is read in its turn, then deleted.
+    """One stream over files that are still being written: each is read in turn, then deleted.
 
     With `part_size` it ends after about so many bytes, at the end of a line; `next_part` goes on from there, and
     parts after the first `EQUAL_PARTS` are each twice as large as the one before.
@@ -96,7 +96,7 @@ class JoinedFiles(RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes, nothing at the end; all that is left with a negative size."""
+        """At most `size` bytes, nothing at the end; the whole rest for a negative size."""
         if size < 0:
             rest, self._rest = self._rest + b"".join(iter(self._next_piece, b"")), b""
             return rest
@@ -112,7 +112,7 @@ def fill_store(path: Path, nquads: Iterable[Path], progress: Progress = silent) 
 
 
 def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
-    """Copy the named graphs that are not `known` from one store to another: users wrote them. Raises `StorageError`."""
+    """Copy the named graphs that are not `known`, which users wrote, to another store. Raises `StorageError`."""
     with _store_errors(path, previous):
         old = ox.Store.read_only(str(previous))
         names = [name for name in old.named_graphs() if name.value not in known]
@@ -134,7 +134,7 @@ def _hashes(path: Path) -> npt.NDArray[np.int64]:
 
 
 def differing_lines(before: Path, now: Path) -> tuple[list[bytes], list[bytes]]:
-    """The lines of one file that the other does not have, and the other way round. Raises `OSError`."""
+    """The lines of one file that the other lacks, and vice versa. Raises `OSError`."""
     old, new = _hashes(before), _hashes(now)
     return _lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old))
 
@@ -165,7 +165,7 @@ def change_store(
 
 
 def describe_store(path: Path, description: Path, before: Path | None = None, progress: Progress = silent) -> None:
-    """Make the default graph of a store that nobody reads yet what a file of N-Quads without blank nodes says.
+    """Replace the default graph of a store without readers by a file of N-Quads without blank nodes.
 
     `before` is such a file with what the default graph holds now: only the difference is written. Without it, the
     default graph is emptied first. Raises `StorageError`.

@@ -58,7 +58,7 @@ class Stopwatch:
             self._running.pop()
 
     def waiting(self, name: str, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Iterate over the items; the time to get each counts for the stage."""
+        """Iterate over the items; the time to produce each counts for the stage."""
         iterator = iter(items)
         while True:
             with self.stage(name):
@@ -229,7 +229,7 @@ def _bring_mapping_up_to_date(
 
 
 def start_empty(directory: Path | str) -> Generation:
-    """Make an empty graph in a new or empty directory; a graph that is there already stays.
+    """Make an empty graph in a new or empty directory; an existing graph stays as it is.
 
     Raises `GraphLockedError`, `GraphVersionError`, `StorageError`.
     """

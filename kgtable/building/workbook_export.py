@@ -1,6 +1,6 @@
 """Tables as an .xlsx workbook: numbers and dates as such, in the number formats they were read with.
 
-A cell is a number, a share or a date only where reading the workbook again gives the same text; every
+A cell is a number, a share or a date only if reading the workbook again yields the same text; every
 other cell is text, which no spreadsheet program runs as a formula.
 """
 
@@ -33,7 +33,7 @@ _SAVED_AT = re.compile(rb"(?<=W3CDTF\">)[0-9TZ:.-]+(?=</dcterms:modified>)")
 
 
 def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
-    """Write tables as the sheets of a workbook, named after their ids; the same tables give the same bytes.
+    """Write tables as the sheets of a workbook, named after their ids; the same tables yield the same bytes.
 
     Raises `UsageError` for a table that is larger than a sheet can be.
     """
@@ -69,7 +69,7 @@ def _write_sheets(book: Any, tables: Iterable[Table]) -> None:
 
 
 def _sheet_name(id: str, taken: set[str]) -> str:
-    """A name for a sheet that no other one has, in whatever case."""
+    """A name for a sheet that differs from all others, ignoring case."""
     bare = _NOT_IN_A_SHEET_NAME.sub("_", id)
     name = bare[:LONGEST_SHEET_NAME] or "_"
     number = 1
@@ -108,7 +108,7 @@ def _cell(sheet: Any, text: str, grid: Grid, row: int, column: int) -> Any:
 
 
 def typed_value(text: str, code: str) -> int | float | datetime.date | datetime.time | None:
-    """The number, share, date or time of a cell that is read back as `text`, in a number format; None for text.
+    """The number, share, date or time of a cell that reads back as `text`, in a number format; None for text.
 
     >>> typed_value("1234.5", ""), typed_value("2.5%", "0.0%"), typed_value("007", ""), typed_value("=1+1", "")
     (1234.5, 0.025, None, None)

@@ -69,7 +69,7 @@ class Benchmark:
     def splits(self) -> tuple[str, ...]:
         """The names of the splits, in order.
 
-        Raises `BenchmarkError` where the folder holds none.
+        Raises `BenchmarkError` if the folder holds none.
         """
         found = sorted(path.name.split(".")[1] for path in self.folder.glob("questions.*.jsonl"))
         if not found:

@@ -97,7 +97,7 @@ class RecordFile:
     def resume(self) -> list[Record]:
         """The records of an unfinished run, which continues in the same file; otherwise a new file.
 
-        Raises `UsageError` where the file belongs to other settings, `BenchmarkError` where it is damaged.
+        Raises `UsageError` if the file belongs to other settings, `BenchmarkError` if it is damaged.
         """
         if not self.path.exists() or not self.path.stat().st_size:
             self.path.unlink(missing_ok=True)

@@ -427,7 +427,7 @@ class ShownGold:
         self._cells = lru_cache(_KEPT)(self._read)
 
     def columns(self, question: BenchmarkQuestion) -> set[ColumnPlace]:
-        """The columns that the gold query reads; none where they are not known.
+        """The columns that the gold query reads; none if unknown.
 
         Those of the gold cells, and those that are ordered or grouped over more rows (``scan_cols``).
         """

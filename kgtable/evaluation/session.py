@@ -147,7 +147,7 @@ SAMPLE = 20
 
 
 def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Used:
-    """The most that a run may use, as `spent` gives it; nothing is sent.
+    """The most that a run may use, as returned by `spent`; nothing is sent.
 
     Up to `SAMPLE` questions are retrieved and their prompts made, with replies as long as the requests allow. It is
     assumed that a model is available and that no reply is cached.

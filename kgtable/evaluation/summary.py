@@ -69,7 +69,7 @@ def mean_interval(scores: Sequence[float]) -> Interval:
 def compare(first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Compare two systems question by question (paired bootstrap).
 
-    Raises `ValueError` where the runs do not have the same number of questions.
+    Raises `ValueError` if the runs do not have the same number of questions.
     """
     if len(first) != len(second):
         raise ValueError("the two runs have different numbers of questions")
@@ -162,7 +162,7 @@ def causes(records: Iterable[Record]) -> dict[str, list[str]]:
 def compare_records(first: Sequence[Record], second: Sequence[Record]) -> dict[str, Comparison]:
     """Compare each metric of two systems over their common questions.
 
-    Raises `UsageError` where they have no question in common.
+    Raises `UsageError` if they have no question in common.
     """
     known = {record.question: record.scores for record in first}
     pairs = [(known[record.question], record.scores) for record in second if record.question in known]

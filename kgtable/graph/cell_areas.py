@@ -11,7 +11,7 @@ _REFERENCE = re.compile(r"([A-Z]+)([1-9][0-9]*)(?::([A-Z]+)([1-9][0-9]*))?")
 
 
 def areas_text(areas: Iterable[Area]) -> str:
-    """The areas in order, parted by spaces.
+    """The areas in order, separated by spaces.
 
     >>> areas_text([Area(0, 1, 0, 2), Area(3, 0, 3, 0)])
     'B1:C1 A4'

@@ -68,9 +68,9 @@ class Alike(NamedTuple):
 def described(
     number: Number, quantity: Quantity, text: str, column: int, own: str | None, row: str | None
 ) -> tuple[Alike, tuple[str, ...]]:
-    """What a quantity shares with others, and the texts of its form; `own` and `row` are periods of column and row.
+    """The shared properties of a quantity, and the texts of its form; `own` and `row` are periods of column and row.
 
-    The texts stand in slots 1 to 6: value (of a range the lower bound), note, signed string, text, period, upper bound.
+    The texts are in slots 1 to 6: value (for a range, the lower bound), note, signed string, text, period, upper bound.
     """
     value = number.value
     reading = Reading(quantity.unit, quantity.scale, quantity.unit_from, quantity.scale_from, quantity.denominator)
@@ -365,7 +365,7 @@ class CellShaper:
         return sort
 
     def facts(self) -> tuple[ColumnFact, ...]:
-        """What the cells added so far say of each column."""
+        """What the cells added so far say about each column."""
         units: list[Counter[str]] = [Counter() for _ in self.predicates]
         scales: list[Counter[int]] = [Counter() for _ in self.predicates]
         for (column, reading), count in self._readings.items():
@@ -402,7 +402,7 @@ class CellShaper:
 
 
 def _content(text: str, form: Form, said: Sequence[str]) -> CellContent:
-    """The content of a cell by the texts of its form; of a range the lower bound stands first."""
+    """The content of a cell by the texts of its form; for a range, the lower bound comes first."""
     if not isinstance(form.about, Alike):
         return CellContent(text, bool(form.below), (said[-1] if len(said) > 1 else "") or None)
     alike, reading = form.about, form.about.reading

@@ -148,15 +148,15 @@ class StoredPassage:
     paragraphs: tuple[tuple[int, int | None], ...] = ()
     """The numbers of the paragraphs it has sentences of, each with the page it begins on."""
     offset: int = 0
-    """Characters of its first paragraph that stand before it."""
+    """Characters of its first paragraph that precede it."""
 
     def place_of(self, offset: int) -> tuple[int, int | None]:
-        """The paragraph, and its page, in which the character at this offset of the text stands."""
+        """The paragraph, and its page, that contains the character at this offset of the text."""
         at = self.text.count("\n\n", 0, offset)
         return self.paragraphs[min(at, len(self.paragraphs) - 1)] if self.paragraphs else (0, self.page)
 
     def start_of(self, offset: int) -> int:
-        """How many characters of its paragraph stand before the character at this offset of the text."""
+        """How many characters of its paragraph precede the character at this offset of the text."""
         before = self.text.rfind("\n\n", 0, offset)
         return offset - before - 2 if before >= 0 else offset + self.offset
 
@@ -175,12 +175,12 @@ class StoredDocument:
 
     @cached_property
     def text(self) -> str:
-        """The whole text, paragraphs parted by an empty line."""
+        """The whole text, paragraphs separated by an empty line."""
         return "\n\n".join(paragraph.text for paragraph in self.paragraphs)
 
 
 def read_document(store: TripleStore, id: str, names: Namespaces) -> StoredDocument | None:
-    """The document with this id; None if the graph holds none."""
+    """The document with this id; None if it is not in the graph."""
     iri = names.document_iri(id)
     said: dict[str, dict[str, list[ObjectTerm]]] = defaultdict(lambda: defaultdict(list))
     for triple in store.graph(iri):

@@ -104,7 +104,7 @@ def python_value(term: Any) -> Any:
 
 
 def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
-    """The solutions of a SELECT as a frame with one column a variable: numbers are exact, dates are dates."""
+    """The solutions of a SELECT as a frame with one column per variable: numbers are exact, dates are dates."""
     import pandas as pd
 
     names = [variable.value for variable in solutions.variables]
@@ -113,7 +113,7 @@ def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
 
 
 def to_columns(solutions: ox.QuerySolutions, most: int) -> dict[str, list[Any]]:
-    """The values of the first solutions by variable, as `python_value` gives them. Raises `QueryError`."""
+    """The values of the first solutions by variable, as returned by `python_value`. Raises `QueryError`."""
     names = [variable.value for variable in solutions.variables]
     with query_errors():
         rows = list(islice(solutions, most))
@@ -136,7 +136,7 @@ def to_graph(triples: ox.QueryTriples, prefixes: Mapping[str, str]) -> rdflib.Gr
 def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | bool | rdflib.Graph:
     """A frame for SELECT, a bool for ASK, an rdflib graph for CONSTRUCT and DESCRIBE.
 
-    Raises `QueryError` where the evaluation fails on the way.
+    Raises `QueryError` if the evaluation fails on the way.
     """
     with query_errors():
         if isinstance(results, ox.QuerySolutions):
@@ -151,7 +151,7 @@ def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str
 
     With `defuse`, what a spreadsheet would run as a formula follows an apostrophe in CSV.
 
-    Raises `UsageError` for a format that cannot hold this kind of result, `QueryError` where the
+    Raises `UsageError` for a format that cannot hold this kind of result, `QueryError` if the
     evaluation fails on the way.
     """
     with query_errors():

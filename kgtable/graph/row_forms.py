@@ -13,8 +13,8 @@ from kgtable.graph.terms import Block, Pair, Term
 class FormSlot(NamedTuple):
     """A term that differs from row to row: a text, which needs no escapes, between two that are always the same.
 
-    A slot with nothing around its text holds whole terms. FormSlot 0 is the number of the row. `like` is what stands
-    behind the digits of a text such as those of the slot.
+    A slot with nothing around its text holds whole terms. FormSlot 0 is the number of the row. `like` is what comes
+    after the digits of a text such as those of the slot.
     """
 
     number: int
@@ -31,7 +31,7 @@ Template: TypeAlias = tuple[tuple[Term, Term | FormSlot], ...]
 
 
 class Form:
-    """What cells say that differ in the texts of their slots alone: pairs of their row, and a block below it.
+    """The statements of cells that differ only in the texts of their slots: pairs of their row, and a block below it.
 
     The first form of a row is its head: its `subject` is the row itself. `about` says what those who made a form want
     to know of it later.

@@ -78,7 +78,7 @@ class ShapeVision:
     def form(self, subject: ShapeTerm, values: Iterable[NodeValue], classes_of: ClassesOf) -> str:
         """The form of a node from its values of the `properties`; equal for nodes judged alike.
 
-        `classes_of` gives the classes that the data states of a value.
+        `classes_of` returns the classes that the data states for a value.
         """
         seen = [f"{iri}\x1f{self._seen(self._sights[iri], value, classes_of)}" for iri, value in values]
         seen.sort()
@@ -168,7 +168,7 @@ class NodeExample:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Violation by the nodes of a form. `property` is empty where it is the node as a whole."""
+    """Violation by the nodes of a form. `property` is empty if it is the node as a whole."""
 
     message: str
     property: str = ""
@@ -210,7 +210,7 @@ def _class_hierarchy(shapes: rdflib.Graph) -> rdflib.Graph:
 
 
 def _add(data: rdflib.Graph, number: int, example: NodeExample) -> rdflib.term.Node:
-    """Adds an example under a name of its own; so are values renamed of which only the class matters."""
+    """Adds an example under a name of its own; values of which only the class matters are renamed too."""
     name = f"urn:kgtable:form:{number}"
     subject = rdflib.URIRef(name) if isinstance(example.subject, NamedNode) else rdflib.BNode()
     for place, (iri, value) in enumerate(example.values):

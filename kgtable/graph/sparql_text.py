@@ -59,7 +59,7 @@ def tokens(text: str) -> Iterator[Token]:
     >>> [token.text for token in tokens("ASK { ?s a 'x # y' } # done")]
     ['ASK', '{', '?s', 'a', "'x # y'", '}']
 
-    Raises `AmbiguousTextError` where ``<`` may open an IRI or compare with a quoted string.
+    Raises `AmbiguousTextError` if ``<`` may open an IRI or compare with a quoted string.
     """
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "sign"
@@ -220,11 +220,11 @@ _EMPTY = re.compile(r"(VALUES \((?:\?\w+ ?)+\) \{) \}")
 
 
 def with_values(query: str, rows: Iterable[Iterable[str]]) -> str:
-    """The query with the rows in its block ``VALUES (?a ?b) { }``, and where that stands again.
+    """The query with the rows in its block ``VALUES (?a ?b) { }``, and the position of that block.
 
     Terms are written as in SPARQL.
 
-    Raises `QueryError` where there is no such block.
+    Raises `QueryError` if there is no such block.
 
     >>> with_values("VALUES (?s ?n) { }", [("<http://example.org/a>", "1")])
     'VALUES (?s ?n) { (<http://example.org/a> 1) }'
@@ -248,7 +248,7 @@ COMMON_PREFIXES = {
     "wd": "http://www.wikidata.org/entity/",
     "wdt": "http://www.wikidata.org/prop/direct/",
 }
-"""Namespaces of prefixes in wide use, told with the error where one is not declared."""
+"""Namespaces of common prefixes, shown in the error about an undeclared one."""
 
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)

@@ -1,6 +1,6 @@
 """Triple stores: the interface, the store inside this process (Oxigraph), and its versions on disk.
 
-Reading a store beside a process that writes to it is undefined in Oxigraph (it fails now and then: swollen
+Reading a store next to a process that writes to it is undefined in Oxigraph (it fails now and then: swollen
 memory, crashes). So the writer keeps a private working copy, whose data files are hard links, and makes a
 checkpoint of it after each change; readers open checkpoints only. The file ``.NAME.current`` names the newest
 version of the store ``NAME`` and is replaced in one step. A crash at any instant leaves the last version whole.
@@ -63,7 +63,7 @@ class TripleStore(Protocol):
     ) -> Results:
         """The results of a query.
 
-        `bindings` gives values to variables by name; a SELECT must name them among its results. With
+        `bindings` assigns values to variables by name; a SELECT must name them among its results. With
         `union_default_graph` patterns outside ``GRAPH`` match every table and the description;
         without it, the description alone.
         Raises `QueryError` for a query that cannot be parsed or evaluated.
@@ -80,7 +80,7 @@ class TripleStore(Protocol):
 
 
 class _CheckedXml(io.RawIOBase):
-    """A file of XML, each piece of which expat accepts before another parser sees it."""
+    """An XML file that expat checks piece by piece before another parser sees it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._parser = file, expat.ParserCreate()
@@ -137,13 +137,13 @@ def _prefix_hint(prefix: str, known: Collection[str]) -> str:
 
 
 class EmbeddedStore:
-    """An Oxigraph store on disk, opened for reading, also while a build goes on beside it.
+    """An Oxigraph store on disk, opened for reading, also while a build goes on next to it.
 
     Results belong to the thread that asked: they must not be handed to another. Queries may use
-    the `prefixes` (name to namespace) without declaring them. ``SELECT *`` gives its variables in the
+    the `prefixes` (name to namespace) without declaring them. ``SELECT *`` returns its variables in the
     order in which the query names them.
     The files stay as long as the store is used where `leases` are those on its folder and its generation's.
-    Raises `GraphNotFoundError` where there is no store, `StorageError` where it is damaged.
+    Raises `GraphNotFoundError` if there is no store, `StorageError` if it is damaged.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class EmbeddedStore:
         leases: Sequence[Lease | None] = (),
         functions: Callable[[str], Mapping[ox.NamedNode, Callable[..., ox.Literal | None]]] = lambda query: {},
     ) -> None:
-        """`functions` gives those beyond SPARQL's own that a query may use."""
+        """`functions` are the extension functions that a query may call."""
         self.path = Path(path)
         self._functions = functions
         self._prefixes = dict(prefixes or {})
@@ -214,7 +214,7 @@ class EmbeddedStore:
             raise DamagedGraphError(f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN) from error
 
     def close(self) -> None:
-        """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
+        """See `TripleStore.close`; a query running in another thread ends normally."""
         self._opened = None
         self._leases = ()
 
@@ -261,7 +261,7 @@ def pointer_of(base: Path) -> Path:
 
 
 def newest(base: Path) -> Path:
-    """The newest version of a store: a folder beside it, or the store itself.
+    """The newest version of a store: a folder next to it, or the store itself.
 
     What the pointer says is a name of such a folder: it never leads elsewhere. Raises `StorageError` for
     one that says anything else or cannot be read: an older version must not pass for the newest.
@@ -285,7 +285,7 @@ def number_of(version: Path, base: Path) -> int:
 
 
 def leased(base: Path) -> tuple[Path, Lease]:
-    """The newest version with a lease on it. Raises `GraphNotFoundError` where there is no store."""
+    """The newest version with a lease on it. Raises `GraphNotFoundError` if there is no store."""
     while True:
         version = newest(base)
         try:
@@ -304,7 +304,7 @@ class WorkingStore:
     """A private copy of a store's newest version, to be changed and published; for one writer at a time.
 
     A change that fails on the way needs no undoing: close the copy, and make another.
-    Raises `OSError` or `RuntimeError` where it cannot be made.
+    Raises `OSError` or `RuntimeError` if it cannot be made.
     """
 
     def __init__(self, base: Path) -> None:
@@ -316,7 +316,7 @@ class WorkingStore:
             raise damage_error(self.source, damaged)
         copy_store(self.source, self._folder)
         lease.release()
-        # The working copy lies beside the versions: their folder must stay while it is open.
+        # The working copy lies next to the versions: their folder must stay while it is open.
         self._kept = Lease(base.parent)
         self.store = ox.Store(str(self._folder))
 
@@ -396,7 +396,7 @@ def copy_store(source: Path, target: Path) -> None:
 def record_checksums(store: Path) -> None:
     """Write the checksums of a closed store, if it is there; those that are known of data files stay as they are.
 
-    Raises `OSError`, or `StorageError` where they cannot be written.
+    Raises `OSError`, or `StorageError` if they cannot be written.
     """
     if not store.is_dir():
         return
@@ -432,7 +432,7 @@ def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
 def was_only_read(store: Path) -> bool:
     """Whether a store has no file that is not in its record: the engine makes some whenever it is opened for writing.
 
-    False where there is no record, or no store.
+    False if there is no record, or no store.
     """
     known = recorded(store)
     try:

@@ -1,6 +1,6 @@
 """The content of a table that indexes are built from: texts and values of its cells, saved in parts.
 
-Conversion writes contents while it goes through the rows; the decoder gives the same from the graph.
+Conversion writes contents while it iterates over the rows; the decoder returns the same from the graph.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ class TableContent:
 
     @classmethod
     def from_parts(cls, id: str, parts: Iterable[str]) -> TableContent:
-        """The content of a table whose parts `to_parts` wrote; its rows are read when they are walked.
+        """The content of a table whose parts `to_parts` wrote; its rows are read on iteration.
 
-        Raises `GraphError` where there is no part.
+        Raises `GraphError` if there is no part.
         """
         texts = iter(parts)
         first = next(texts, None)

@@ -98,9 +98,9 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TableFrame:
-    """A table of which body rows may be missing (they are blank then), and how many it has.
+    """A table whose body rows may be missing (blank then), and how many it has.
 
-    `predicates` are the IRIs of its columns; none where a table is not from a graph.
+    `predicates` are the IRIs of its columns; none if a table is not from a graph.
     """
 
     table: Table
@@ -139,7 +139,7 @@ class TableStatements:
     """Statements about one table, or about a part of it, by subject.
 
     Statements about single rows are read by the table's `frame`, which was read before. Raises
-    `GraphNotFoundError` where there are no statements; methods raise `GraphError` where these
+    `GraphNotFoundError` if there are no statements; methods raise `GraphError` if these
     contradict the graph's shape.
     """
 
@@ -443,7 +443,7 @@ def _text(node: NodeStatements, name: str) -> str | None:
 
 
 def text_of(value: ObjectTerm) -> str:
-    """The text that a literal of the graph stands for. Raises `ValueError` for an IRI or blank node."""
+    """The text of a literal of the graph. Raises `ValueError` for an IRI or blank node."""
     if not isinstance(value, ox.Literal):
         raise ValueError(f"{value} stands where a text is expected")
     return literal_text(value.value, value.datatype.value)

@@ -217,7 +217,7 @@ class TableShape:
         )
 
     def content_rows(self, rows: Numbered, said: Sequence[Block | RowChunk]) -> Iterator[ContentRow]:
-        """What an index needs of rows that are not blank; `said` is what `rows` gave for them."""
+        """What an index needs of rows that are not blank; `said` is what `rows` returned for them."""
         structure = self._table.structure
         if not isinstance(said[0], RowChunk):
             ((index, row),) = rows

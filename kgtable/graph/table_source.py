@@ -43,7 +43,7 @@ AT_ONCE = 2_000
 """Nodes asked for by one query."""
 
 CELLS_AT_ONCE = 20_000
-"""Cells of a table that a store behind a network gives by one query; a larger table is read in pages of rows."""
+"""Most cells of a table that a remote store returns in one query; a larger table is read in pages of rows."""
 
 _KEPT = 64
 KEPT_CELLS = 2_000_000
@@ -63,25 +63,25 @@ CONTAINS_ROW = f"{KGT}containsRow"
 def read_table(store: TripleStore, id: str, names: Namespaces) -> Table:
     """The table with this id as it was read, with the structure that was found.
 
-    Raises `GraphNotFoundError` where the graph holds no such table, `GraphError` where its statements
+    Raises `GraphNotFoundError` if the graph holds no such table, `GraphError` if its statements
     do not make a table.
     """
     return TableReader(store, names).read(id)
 
 
 class TableReader:
-    """Tables of a graph; what was read last is kept. May be used from several threads.
+    """Tables of a graph; the last ones read are cached. May be used from several threads.
 
-    Methods that take an id raise `GraphNotFoundError` where the graph holds no such table, `GraphError`
+    Methods that take an id raise `GraphNotFoundError` if the graph holds no such table, `GraphError`
     where its statements do not make a table.
     """
 
     def __init__(
         self, store: TripleStore, names: Namespaces, columns: Callable[[str], ColumnSource | None] = lambda id: None
     ) -> None:
-        """`columns` gives the body of a table column by column, where something beside the store holds it so.
+        """`columns` returns the body of a table column by column, if that form is stored next to the graph's store.
 
-        A store that is not of this process gives a large table in pages of rows.
+        A store outside this process returns a large table in pages of rows.
         """
         self._store, self.names = store, names
         self.by_pages = not isinstance(store, EmbeddedStore)
@@ -119,7 +119,7 @@ class TableReader:
         return self._whole(id).table
 
     def decoded(self, id: str) -> DecodedTable:
-        """The whole table with the values of its cells, kept for the next call."""
+        """The whole table with the values of its cells, cached."""
         return self._whole(id)
 
     def quantities(self, id: str) -> Mapping[Position, CellContent]:

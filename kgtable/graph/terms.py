@@ -157,7 +157,7 @@ def text_literal(text: str) -> Term:
 
 
 def literal_text(value: str, datatype: str | None) -> str:
-    """The text a literal of `text_literal` stands for."""
+    """The text of a literal made by `text_literal`."""
     return str(json.loads(value)) if datatype == ESCAPED else value
 
 
@@ -172,7 +172,7 @@ def integer(value: int) -> Term:
 
 
 def decimal_text(plain: str) -> str:
-    """A decimal number's canonical text: always a point, no needless zeros.
+    """A decimal number's canonical text: always with a point, without trailing zeros.
 
     >>> decimal_text("574"), decimal_text("-0.50"), decimal_text("-0"), decimal_text("007")
     ('574.0', '-0.5', '0.0', '7.0')
@@ -236,7 +236,7 @@ class Namespaces:
     """The dataset's own namespaces below one base IRI: predicates in `ex`, data in `data`.
 
     Ids of tables are encoded here; names of predicates and entities come as local names from
-    `kgtable.ontology.naming` and stand in an IRI as they are.
+    `kgtable.ontology.naming` and occur in an IRI as they are.
 
     Raises `UsageError` for a base that is not an absolute IRI, or one with a fragment.
     """
@@ -316,7 +316,7 @@ class Namespaces:
         return f"{self.data}{slug}"
 
     def predicate_iri(self, name: str) -> str:
-        """A generated predicate by its local name; a full IRI from an edited mapping stays as it is."""
+        """A generated predicate by its local name; a full IRI from an edited mapping is returned as is."""
         return name if ":" in name and is_valid_iri(name) else f"{self.ex}{name}"
 
     @cached_property

@@ -47,7 +47,7 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A node that does not meet a shape; what is not known is None.
+    """A node that violates a shape; unknown fields are None.
 
     `node` is its IRI, `property` the IRI of the property at fault or empty, `values` its values.
     `row` and `column` are 0-based grid positions.
@@ -76,7 +76,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The outcome of a validation: `count` violations, of which the first are listed.
+    """The outcome of a validation: `count` violations, the first of which are listed.
 
     `nodes` are the nodes that were looked at, `forms` the different forms among them.
     """
@@ -154,7 +154,7 @@ def opened(source: Store | Path | rdflib.Graph) -> Iterator[Store]:
     """A store on disk with the statements of the source, which keeps those of one subject together.
 
     A store's directory is opened as it is; files, rdflib graphs and stores that may be in memory are
-    copied to a temporary one. Raises `GraphError` where a file or directory is missing, of no known
+    copied to a temporary one. Raises `GraphError` if a file or directory is missing, of no known
     kind, or cannot be parsed.
     """
     if isinstance(source, Path) and source.is_dir():
@@ -214,7 +214,7 @@ class _Seen:
 def validate(source: Store | Path | rdflib.Graph, *, most: int = MOST_LISTED) -> ValidationReport:
     """Checks a store, a store's directory, an RDF file or an rdflib graph; lists at most `most` violations.
 
-    Raises `MissingExtraError` without pySHACL, `GraphError` where the source cannot be read.
+    Raises `MissingExtraError` without pySHACL, `GraphError` if the source cannot be read.
     """
     shapes = load_shapes()
     vision = ShapeVision(shapes)
@@ -247,7 +247,7 @@ def _typed_nodes(store: Store, vision: ShapeVision) -> Iterator[_Seen]:
 
 
 def _classes_in(store: Store, graph: GraphName) -> Callable[[ShapeTerm], tuple[str, ...]]:
-    """A function that gives the classes a graph states of a node; units of QUDT are qudt:Unit anywhere."""
+    """A function that returns the classes a graph states for a node; units of QUDT are qudt:Unit anywhere."""
     remembered: dict[ShapeTerm, tuple[str, ...]] = {}
 
     def classes_of(node: ShapeTerm) -> tuple[str, ...]:

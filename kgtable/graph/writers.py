@@ -89,7 +89,7 @@ class RdfWriter(ABC):
         """One graph, or a share of it, piece by piece; `name` None is the default graph."""
 
     def end(self) -> str:
-        """What stands after the last graph."""
+        """The text after the last graph."""
         return ""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class RdfWriter(ABC):
 
     @abstractmethod
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
-        """A pair of an open block, with a predicate that no other one has."""
+        """A pair of an open block, with a predicate unique within it."""
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
         """Terms as they are written in the place of an object."""
@@ -255,7 +255,7 @@ class JsonLdWriter(RdfWriter):
             yield "]}"
 
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
-        """What stands between two nodes, and a node without its end."""
+        """The text between two nodes, and a node without its end."""
         return self._between + _dumps(_node(subject, pairs, self._compact))[:-1]
 
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
@@ -494,7 +494,7 @@ _SUFFIXES = {
 
 
 class LineWriter(RdfWriter):
-    """N-Triples and N-Quads: one line a statement, nothing abbreviated."""
+    """N-Triples and N-Quads: one line per statement, nothing abbreviated."""
 
     def __init__(self, *, with_graphs: bool) -> None:
         super().__init__()

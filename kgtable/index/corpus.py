@@ -35,8 +35,8 @@ _FAULT = "The index is damaged, it does not hold its cells"
 class Places:
     """The positions of tables, rows, columns and cells in the corpus.
 
-    A ``*_start`` array has one entry more than there are tables or rows. Tables with the same `table_kin` stand
-    under the same title and headings: parts of one table, or tables beside each other.
+    A ``*_start`` array has one entry more than there are tables or rows. Tables with the same `table_kin` are
+    under the same title and headings: parts of one table, or tables next to each other.
     """
 
     table_kin: IntArray
@@ -148,7 +148,7 @@ class Corpus:
     def open(cls, folder: Path) -> Corpus:
         """What `save` wrote, memory-mapped.
 
-        Raises `VocabularyIndexError` where files are missing or damaged.
+        Raises `VocabularyIndexError` if files are missing or damaged.
         """
         with index_errors(f"The index in {folder} is missing or damaged"):
             return cls(
@@ -172,7 +172,7 @@ class CorpusParts:
 
     `text_terms` are the terms of each text, `named_terms` those of each table's title and headings,
     `around_terms` those of the texts around it, in reading order; `lexical_text` and `lexical_cell` the lexical
-    forms of cells, by cell; `term_times` how often a term is in a table, beside `Corpus.term_tables`.
+    forms of cells, by cell; `term_times` how often a term is in a table, parallel to `Corpus.term_tables`.
     `heads` are the heads of the tables as JSON, `table_texts` what their vectors stand for.
     """
 
@@ -198,7 +198,7 @@ class CorpusParts:
     def open(cls, folder: Path) -> CorpusParts:
         """What `save` wrote, memory-mapped.
 
-        Raises `VocabularyIndexError` where files are missing or damaged.
+        Raises `VocabularyIndexError` if files are missing or damaged.
         """
         with index_errors(f"The index in {folder} is missing or damaged"):
             text_terms, named, around = (Postings.open(folder, name) for name in _LISTS)
@@ -222,7 +222,7 @@ CELLS_COUNTED = 1 << 20
 
 
 class TermCounts(NamedTuple):
-    """How often each term is in each table that has it, by term and table in rising order; `inside` tells
+    """How often each term is in each table that has it, by term and table in ascending order; `inside` tells
     whether it is in more than the texts around the table."""
 
     term: IntArray
@@ -272,7 +272,7 @@ def count_terms(places: Places, text_terms: Postings, named: Postings, around: P
 def okapi(counts: TermCounts, tables: int, terms: int) -> tuple[FloatArray, Postings, FloatArray]:
     """The weight of each term in each table that has it.
 
-    Gives the weights beside the postings from terms to tables, and each term's inverse document frequency.
+    Returns the weights, parallel to the postings from terms to tables, and each term's inverse document frequency.
     """
     term, table = counts.term, counts.table
     frequency = counts.times.astype(np.float64)
@@ -306,7 +306,7 @@ class TableColumns:
     def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
         """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents.
 
-        Raises `VocabularyIndexError` where the index is damaged.
+        Raises `VocabularyIndexError` if the index is damaged.
         """
         places = self._corpus.places
         at = self._cells.start + np.flatnonzero(places.cell_column[self._cells] == self._first_column + index)
@@ -318,7 +318,7 @@ class TableColumns:
     ) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
         codes = np.full(len(self.rows), -1, dtype=np.int32)
         printed = self._corpus.printed_cells
-        # Cells of one text mostly are the same in all; these are told from their bytes.
+        # Cells with one text mostly agree in everything else, which their bytes show.
         _, first, number = np.unique(self._corpus.places.cell_text[cells], return_index=True, return_inverse=True)
         contents = [printed.piece(cell) for cell in cells[first].tolist()]
         known: dict[bytes, int] = {}

@@ -57,19 +57,19 @@ class NumberedLists:
         self._starts.append(len(self._items))
 
     def renumbered(self, place: IntArray) -> Postings:
-        """The lists, with the numbers that `place` gives the old ones."""
+        """The lists, with the new number from `place` for each old one."""
         return Postings(_array(self._starts), place[_array(self._items)])
 
 
 class CorpusAssembly:
-    """Collects tables one after the other; `corpus` gives the whole.
+    """Collects tables one after the other; `corpus` returns the whole.
 
     What is kept of a cell are three numbers, and of its text one copy. Rows and cells as they are printed, the heads
     of the tables, and the texts that their vectors stand for go straight to files in `folder`.
     """
 
     def __init__(self, folder: Path, names: InferredNames | None = None) -> None:
-        """`names` stand in for headers and titles that say nothing."""
+        """`names` replace headers and titles that say nothing."""
         self._folder = folder
         self._inferred = names or InferredNames()
         self._texts: dict[str, int] = {}
@@ -318,7 +318,7 @@ class TableText:
 
 
 def _write_sorted(numbers: dict[str, int], path: Path) -> IntArray:
-    """Write the strings in the order of `Strings`; gives for each old number the new one, `NONE` for `NONE`.
+    """Write the strings in the order of `Strings`; returns the new number of each old one, `NONE` for `NONE`.
 
     The dictionary is emptied on the way: of a large graph it is the largest thing in memory.
     """

@@ -60,7 +60,7 @@ class SavedCorpus:
 
     @classmethod
     def open(cls, folder: Path) -> SavedCorpus:
-        """Open them. Raises `VocabularyIndexError` where files are missing or damaged."""
+        """Open them. Raises `VocabularyIndexError` if files are missing or damaged."""
         return cls(Corpus.open(folder), CorpusParts.open(folder))
 
 
@@ -140,7 +140,7 @@ class _Run:
 
 
 class CorpusUpdate:
-    """Makes one corpus of tables of two: `before`, of which most tables are, and `fresh`.
+    """Merges two corpora: `before`, with most of the tables, and `fresh`.
 
     `ids` are all tables in order; those in `fresh` are taken from there. `texts` tells after `save` which texts come
     from where.
@@ -171,7 +171,7 @@ class CorpusUpdate:
             cell += cells.stop - cells.start
 
     def save(self, folder: Path) -> UnitedStrings:
-        """Write the corpus and its parts into an existing folder; gives its texts."""
+        """Write the corpus and its parts into an existing folder; returns its texts."""
         corpora = self._sources[0].corpus, self._sources[1].corpus
         of_texts = tuple(self._used_texts(of) for of in (0, 1))
         texts = unite((corpora[0].texts, corpora[1].texts), (of_texts[0], of_texts[1]), folder / "texts")
@@ -411,7 +411,7 @@ class GenerationCorpus:
 
     Attributes:
         saved: the corpus.
-        names: the names, of which some were given by users and models.
+        names: the names, some of which were given by users and models.
         nearby: the places of the changed tables and of those that they may be related with, where names and relations
             of the others stay as they were; None if they were looked for in all tables.
         kept: the ids of the tables whose joins with each other stay in that case.
@@ -427,9 +427,9 @@ class GenerationCorpus:
         infer: Infer,
         relations: Callable[[], TableRelations] = TableRelations,
     ) -> None:
-        """`infer` gives names for what `InferredNames.open(generation.path)` gives none.
+        """`infer` proposes names where `InferredNames.open(generation.path)` has none.
 
-        `relations` gives those of the earlier graph, for an update that keeps what it can; see `nearby`.
+        `relations` returns those of the earlier graph, for an update that keeps what it can; see `nearby`.
         """
         self._generation, self._ids = generation, ids
         given = InferredNames.open(generation.path)
@@ -461,7 +461,7 @@ class GenerationCorpus:
 
     @property
     def profiles(self) -> TableProfiles:
-        """Of the columns of all tables, or of those `nearby`, under the headers that they have."""
+        """For the columns of all tables, or of those `nearby`, by their headers."""
         if self._profiles is None:
             assert self.nearby is not None
             tables = NearbyTables(self.saved.corpus, self.saved.parts)

@@ -138,7 +138,7 @@ def refuse_folder(name: str) -> None:
 
 
 def _with_weights(embedder: Embedder | None, name: str) -> Embedder | None:
-    """The default model. Raises `EmbeddingError` where its weights are not those that an index was made with."""
+    """The default model. Raises `EmbeddingError` if its weights are not those that an index was made with."""
     if embedder is not None and embedder.name != name:
         raise EmbeddingError(
             f"The index was made with other weights of the embedding model: {name}, not {embedder.name}.",

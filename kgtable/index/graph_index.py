@@ -386,7 +386,7 @@ def is_indexed(
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """The content of ``index.json``. Raises `VocabularyIndexError` where there is no index of this version."""
+    """The content of ``index.json``. Raises `VocabularyIndexError` if there is no index of this version."""
     try:
         about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -547,7 +547,7 @@ class GraphIndex:
     """Corpus, substring search and vectors of one generation. May be used from several threads.
 
     Without vectors, or without the packages to embed a question, it is lexical only: `vectors` and
-    `embed` give None then. Raises `VocabularyIndexError` where the index is missing or damaged.
+    `embed` give None then. Raises `VocabularyIndexError` if the index is missing or damaged.
     """
 
     def __init__(self, folder: Path, load: Callable[[str], Embedder | None] = embedder_or_lexical) -> None:
@@ -614,7 +614,7 @@ def indexed_contents(index: GraphIndex, reader: TableReader, store: TripleStore)
 
 
 def indexed_columns(index: GraphIndex, store: TripleStore) -> Callable[[str], TableColumns | None]:
-    """The tables of an index by id, column by column; none where the store was changed since it was made."""
+    """The tables of an index by id, column by column; none if the store was changed since it was made."""
     places = {id: at for at, id in enumerate(index.corpus.table_ids)}
 
     def columns(id: str) -> TableColumns | None:

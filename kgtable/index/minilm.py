@@ -68,7 +68,7 @@ class MiniLM:
         try:
             loaded = opened(f"minilm-{checksum[:12]}")
             loaded.embed(["a"])
-        except Exception as error:  # whatever the runtime makes of a file that anyone may have written
+        except Exception as error:  # the file is untrusted, and the runtime may raise anything
             raise EmbeddingError(
                 "The embedding model is not an export of all-MiniLM-L6-v2.", hint="Name another by KGTABLE_MINILM."
             ) from error

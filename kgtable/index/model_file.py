@@ -1,7 +1,7 @@
 """The file of the default embedding model: of an installed package, or the one that ``KGTABLE_MINILM`` names.
 
-That is a file, a folder that holds ``model.onnx``, or an address (https, or http on this machine); behind
-``#sha256=`` stands the checksum of another export of all-MiniLM-L6-v2 than kgtable's own. A file from an address is
+That is a file, a folder that holds ``model.onnx``, or an address (https, or http on this machine);
+``#sha256=`` precedes the checksum of another export of all-MiniLM-L6-v2 than kgtable's own. A file from an address is
 fetched once and kept in the user's cache folder. Nothing is used whose checksum is another one.
 """
 
@@ -43,8 +43,8 @@ _LOCAL = {"127.0.0.1", "::1", "localhost"}
 def model_file(environment: Mapping[str, str] = os.environ) -> tuple[bytes, str]:
     """The model and its checksum.
 
-    Raises `MissingExtraError` where no package is installed and no file is named, `EmbeddingError` for a file that
-    cannot be had or has another checksum, `StorageError` where the cache folder cannot be written.
+    Raises `MissingExtraError` if no package is installed and no file is named, `EmbeddingError` for a file that
+    cannot be had or has another checksum, `StorageError` if the cache folder cannot be written.
     """
     named = environment.get(VARIABLE, "").strip()
     place, marker, checksum = named.partition("#sha256=")
@@ -125,7 +125,7 @@ def _fetched(url: str, wanted: str) -> bytes:
 
 
 def _download(url: str) -> bytes:
-    """Raises `EmbeddingError` where it is not to be had, too large or too slow, or a host is asked unencrypted."""
+    """Raises `EmbeddingError` if it is not to be had, too large or too slow, or a host is asked unencrypted."""
     import httpx
 
     content, where = bytearray(), _shown(url)

@@ -100,9 +100,9 @@ def write_passages(passages: Sequence[StoredPassage], pieces: Sequence[Piece], f
 
 
 class PassageIndex:
-    """The passages in an index folder; none where the graph has no text.
+    """The passages in an index folder; none if the graph has no text.
 
-    Raises `VocabularyIndexError` where the folder was written before passages were indexed, or is damaged.
+    Raises `VocabularyIndexError` if the folder was written before passages were indexed, or is damaged.
     """
 
     def __init__(self, folder: Path) -> None:

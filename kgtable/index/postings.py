@@ -65,7 +65,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The items of key i are ``items[starts[i]:starts[i + 1]]``, in rising order."""
+    """The items of key i are ``items[starts[i]:starts[i + 1]]``, in ascending order."""
 
     starts: IntArray
     items: IntArray

@@ -55,7 +55,7 @@ class Similarity:
 def similarity(open_index: Callable[[], GraphIndex]) -> Functions:
     """The function for a query over the graph with this index.
 
-    Raises `QueryError` where the graph has no vectors, `VocabularyIndexError` where it has no index.
+    Raises `QueryError` if the graph has no vectors, `VocabularyIndexError` if it has no index.
     """
     index = open_index()
     if index.vectors is None:

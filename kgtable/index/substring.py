@@ -42,7 +42,7 @@ class Strings(Sequence[str]):
         return self._content[self._starts[first] : self._starts[last]]
 
     def equal(self, ones: IntArray, others: IntArray) -> npt.NDArray[np.bool_]:
-        """Of each pair of numbers, whether their strings are equal; looked at some pairs at a time."""
+        """For each pair of numbers, whether their strings are equal; compared in batches of pairs."""
         content = np.frombuffer(self._content, dtype=np.uint8)
         found = np.ones(len(ones), dtype=np.bool_)
         for start in range(0, len(ones), _RUN):
@@ -199,9 +199,9 @@ GRAMS_AT_ONCE = 1 << 22
 
 
 def update_grams(previous: Path, folder: Path, places: IntArray, added: Added) -> None:
-    """Write the index of texts of which most are those of the index in another folder; the rest are `added`.
+    """Write an index of texts most of which are in the index in another folder; the rest are `added`.
 
-    `places` gives for each text of the previous index its number now, -1 where it is gone, in rising order.
+    `places` has for each text of the previous index its new number, -1 if it is gone, in ascending order.
     The files are those that `write_grams` makes of all texts.
     """
     keys, starts, items = (mapped(previous / f"grams.{name}.npy") for name in ("keys", "starts", "items"))
@@ -303,7 +303,7 @@ def _batches(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 class LexicalIndex:
     """Substring search over the distinct texts of a graph. May be used from several threads.
 
-    Raises `VocabularyIndexError` where the folder holds no such index.
+    Raises `VocabularyIndexError` if the folder holds no such index.
     """
 
     def __init__(self, folder: Path, texts: Strings) -> None:
@@ -355,7 +355,7 @@ class LexicalIndex:
 
 
 def _in_both(few: IntArray, many: IntArray) -> IntArray:
-    """The elements of one rising array that stand in another."""
+    """The elements of one sorted array that occur in another."""
     places = np.minimum(np.searchsorted(many, few), len(many) - 1)
     return np.asarray(few[many[places] == few])
 

@@ -54,7 +54,7 @@ def one_thread() -> Iterator[None]:
 class VectorCache:
     """Vectors by the hash of their text, so that no text is embedded twice: those of an earlier build, then new ones.
 
-    Of a vector is remembered the memory-mapped file it is in, and the row there.
+    For each vector, its memory-mapped file and its row in it are remembered.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -182,7 +182,7 @@ def _is_coarse(index: faiss.Index) -> bool:
 
 
 def _looked_at_again(vectors: Matrix, places: IntArray, exact: Matrix, count: int) -> tuple[Matrix, IntArray]:
-    """Of the places found for each vector the `count` nearest by the exact vectors."""
+    """The `count` nearest of the places found for each vector, by the exact vectors."""
     cosines = np.full((len(vectors), count), -1.0, dtype=np.float32)
     best = np.zeros((len(vectors), count), dtype=np.int64)
     for row, (vector, found) in enumerate(zip(vectors, places, strict=True)):
@@ -196,7 +196,7 @@ def _looked_at_again(vectors: Matrix, places: IntArray, exact: Matrix, count: in
 
 
 def _faiss_index(vectors: Matrix) -> faiss.Index:
-    """All vectors in a row; more than `ALL_LOOKED_AT` in clusters, of which the nearest are looked into.
+    """All vectors in a row; more than `ALL_LOOKED_AT` are clustered, and only the nearest clusters are searched.
 
     In clusters a number of a vector is one byte; the nearest found are compared by their exact vectors.
     """

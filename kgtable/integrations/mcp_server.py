@@ -70,7 +70,7 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _RESULTS = "application/sparql-results+json, text/turtle;q=0.5"
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usage", "timings_ms"})
-"""What the page is told beside an answer, and a model has no use for."""
+"""Fields that the page gets in addition to an answer, and a model does not need."""
 
 TableId = Annotated[str, Field(max_length=4_096, description="The id of a table, as `tables` lists it.")]
 AskedQuestion = Annotated[
@@ -330,7 +330,7 @@ async def serve_http(
     timeout: float = 30.0,
     say: Callable[[str], object] = lambda line: None,
 ) -> None:
-    """Serve clients over streamable HTTP at ``/mcp`` until the process is told to stop.
+    """Serve clients over streamable HTTP at ``/mcp`` until the process is stopped.
 
     Where other machines can connect, a bearer token is needed; one is generated where `token` is None. `allow_hosts`
     are further names that the server answers to; `say` gets lines for the person who started it. Raises as
@@ -372,7 +372,7 @@ def http_app(server: MCPServer[Any], settings: ServerSettings) -> ASGIApp:
 
 
 def _again(content: bytes, receive: Receive) -> Receive:
-    """Gives a body that was read, and what comes after it."""
+    """Replays a body that was read, then what comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
 
     async def replayed() -> Message:

@@ -1,4 +1,4 @@
-"""Standard input of `kgtable mcp` with bounds: long messages are passed over, and who reads no results is not heard."""
+"""Standard input of `kgtable mcp` with bounds: long messages are skipped, and who reads no results is not heard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 class BoundedLines(io.BufferedIOBase):
     """The lines of a descriptor; what a line has beyond `most` bytes is thrown away.
 
-    Such a line is not JSON any more, so that it is passed over like any other that is none. Nothing is read while
+    Such a line is not JSON any more, so that it is skipped like any other that is none. Nothing is read while
     `results`, a descriptor that the answers are written to, takes nothing: else they would pile up.
     """
 
@@ -56,7 +56,7 @@ class BoundedLines(io.BufferedIOBase):
 
 @contextmanager
 def bounded_input(most: int) -> Iterator[None]:
-    """Let ``sys.stdin`` be `BoundedLines` for as long as the block lasts. Raises `UsageError` where it is closed."""
+    """Let ``sys.stdin`` be `BoundedLines` for as long as the block lasts. Raises `UsageError` if it is closed."""
     stdin: TextIO | None = sys.stdin
     if stdin is None or sys.stdout is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Retrieved tables as text with their cited cells, one text a table: the unit that RAG frameworks work with."""
+"""Retrieved tables as text with their cited cells, one text per table: the unit that RAG frameworks work with."""
 
 from __future__ import annotations
 

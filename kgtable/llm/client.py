@@ -111,7 +111,7 @@ class Trace:
         outcome: ModelReply | RequestFault,
         seconds: float,
     ) -> None:
-        """Append one attempt and its outcome. Raises `StorageError` where the file cannot be written."""
+        """Append one attempt and its outcome. Raises `StorageError` if the file cannot be written."""
         record = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "stage": stage,
@@ -333,7 +333,7 @@ class ChatModel:
         self._opening = threading.Lock()
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Ask the model; gives its reply. Raises a leaf of `LLMError`."""
+        """Ask the model and return its reply. Raises a leaf of `LLMError`."""
         kept = self._kept(request, on_text)
         if kept is not None:
             return kept

@@ -69,7 +69,7 @@ class Speaker:
         self.policy, self.pricing = policy, pricing
 
     def converse(self, request: Request, send: Attempt, wait: Callable[[float], object] = time.sleep) -> Completion:
-        """Carry one request through to its completion. Raises a leaf of `LLMError` where there is none."""
+        """Carry one request through to its completion. Raises a leaf of `LLMError` if there is none."""
         said: tuple[Message, ...] = ()
         usage = Usage()
         try:

@@ -1,6 +1,6 @@
 """One deadline for a whole exchange over HTTP: connecting, 1xx responses, header lines and body.
 
-The timeout of httpx is for silence alone: a server that sends a byte now and then could hold a call for ever.
+The timeout of httpx is for silence alone: a server that sends a byte now and then could hold a call forever.
 """
 
 from __future__ import annotations

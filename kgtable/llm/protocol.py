@@ -83,7 +83,7 @@ class UsageMeter:
             self._stages[stage] = self._stages.get(stage, Usage()) + usage
 
     def admit(self, cost: Callable[[], Decimal | None]) -> None:
-        """Let a request go that may cost so much. Raises `LLMCostError` where that is more than what is left."""
+        """Let a request go that may cost so much. Raises `LLMCostError` if that is more than what is left."""
         if self.most is None:
             return
         spent, wanted = self.total.cost, cost()
@@ -217,7 +217,7 @@ class LLM(Protocol):
 
 
 def reply_data(llm: LLM, system: str, text: str, *, schema: Schema, stage: str, max_tokens: int) -> Mapping[str, Any]:
-    """The object that a model replies to a system prompt and one text; empty where it gives none.
+    """The object that a model replies to a system prompt and one text; empty if it gives none.
 
     `schema` is the JSON Schema of the object, `stage` the name of the step that asks. Raises a leaf of `LLMError`.
     """
@@ -273,7 +273,7 @@ class MeteredLLM:
         self.model = llm.model
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """See `LLM.complete`. Raises `LLMContextError` where prompt and reply do not fit the window."""
+        """See `LLM.complete`. Raises `LLMContextError` if prompt and reply do not fit the window."""
         request = self._fitting(request)
         if (meter := _meter.get()) is not None:
             meter.admit(lambda: self._most(request))
@@ -322,7 +322,7 @@ class MeteredLLM:
     def _count(self, request: Request, completion: Completion) -> Completion:
         meter, usage = _meter.get(), completion.usage
         if meter is not None:
-            if usage.cost is None and meter.most is not None:  # where it is not told, what it may have cost counts
+            if usage.cost is None and meter.most is not None:  # if the cost is not reported, its upper bound counts
                 usage = replace(usage, cost=self._most(request))
             meter.add(request.stage, usage)
         return completion

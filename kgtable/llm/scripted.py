@@ -38,7 +38,7 @@ class ScriptedLLM:
         self._speaker = Speaker(model, ModelEndpoint("scripted:"), ChatDialect(), RetryPolicy(), lambda *_: None)
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The next reply of the script. Raises `LLMReplyError` where the script has ended."""
+        """The next reply of the script. Raises `LLMReplyError` if the script has ended."""
         tap = Tap(on_text)
 
         def send(body: dict[str, Any]) -> ModelReply:

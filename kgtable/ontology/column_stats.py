@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAID_FROM: Final = 0.7
-"""Confidence from which the meaning of a column is told to a model."""
+"""Minimum confidence for showing a column's meaning to a model."""
 QUANTITY: Final = "http://qudt.org/schema/qudt/QuantityValue"
 MISSING: Final = "https://w3id.org/kgtable#missing"
 
@@ -31,7 +31,7 @@ _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\ufffe\uffff\ud800-\ud
 
 
 def display_name(column: Column) -> str:
-    """A column's header path as people and files see it, ``[column 3]`` where there is none.
+    """A column's header path as people and files see it, ``[column 3]`` if there is none.
 
     White space and control characters become one space; long texts are cut and closed with a hash.
 

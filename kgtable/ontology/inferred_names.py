@@ -116,7 +116,7 @@ class InferredNames:
         return self._by_place.get((table, None))
 
     def used(self, table: str, column: int | None) -> str:
-        """The name by which the search finds a column or table: empty where none is sure enough."""
+        """The name by which the search finds a column or table: empty if none is sure enough."""
         found = self._by_place.get((table, column))
         return found.name if found is not None and found.confidence >= USED_FROM else ""
 
@@ -149,9 +149,9 @@ class InferredNames:
 
     @classmethod
     def open(cls, folder: Path) -> InferredNames:
-        """What `save` wrote; nothing where there is no such file.
+        """What `save` wrote; nothing if there is no such file.
 
-        Raises `VocabularyIndexError` where the file is damaged.
+        Raises `VocabularyIndexError` if the file is damaged.
         """
         path = folder / FILE
         if not path.exists():

@@ -142,7 +142,7 @@ class UserMapping:
         return None if name is None else ColumnMapping(name=name)
 
     def about_table(self, table_id: str) -> Mapping[str, str]:
-        """What is decided about a table: field of `TABLE_EDITABLE` → text; empty where nothing is."""
+        """What is decided about a table: field of `TABLE_EDITABLE` → text; empty if nothing is."""
         fitting = [pattern for pattern in self.tables if pattern == table_id or fnmatchcase(table_id, pattern)]
         found: dict[str, str] = {}
         for pattern in sorted(fitting, key=lambda pattern: (pattern == table_id, len(pattern), pattern)):

@@ -1,6 +1,6 @@
 """The mapping in a graph directory, `ontology.csv` and `ontology.xlsx`: generated rows under a user's edits.
 
-Both files are written with every build, and `ontology.state.json` beside them remembers what was
+Both files are written with every build, and `ontology.state.json` next to them remembers what was
 written: a cell that differs from it was edited, wins over the generator, and stays. Emptying a cell
 gives it back to the generator. The state names what is about to be written before it is written, so
 that a build killed half-way is never taken for a user's edit.
@@ -62,7 +62,7 @@ def generated_rows(
     proposals: Mapping[str, tuple[str, ...]],
     inferred: Mapping[MappingKey, InferredName] | None = None,
 ) -> dict[MappingKey, dict[str, str]]:
-    """One row a column name, and those the user added, sorted by name.
+    """One row per column name, and those the user added, sorted by name.
 
     Unit, scale and datatype are filled in where all of a name's columns agree, and left empty where
     they do not; ``units found`` tells the counts. A name `inferred` for a column of a table has a row of its own.
@@ -166,9 +166,9 @@ class EditedMapping:
 
 
 def load_edits(directory: Path) -> EditedMapping:
-    """The user's decisions in a graph directory; none where there is no mapping yet.
+    """The user's decisions in a graph directory; none if there is no mapping yet.
 
-    Raises `MappingError` where a file cannot be read, a cell makes no sense, or both files were
+    Raises `MappingError` if a file cannot be read, a cell makes no sense, or both files were
     edited and say different things.
     """
     state = _read_state(directory)
@@ -260,7 +260,7 @@ def save_mapping(
     `inferred` the names proposed for columns without a header (by `display_name` and table) and for tables without a
     title (by an empty name and the table).
     Files that were edited since `load_edits` are left alone, and the returned messages say so.
-    Raises `OntologyError` where a file cannot be written.
+    Raises `OntologyError` if a file cannot be written.
     """
     if _digests(directory) != edited.digests:
         return ("The mapping was edited during the build; the next build applies and updates it.",)

@@ -1,7 +1,7 @@
 """The rows of a mapping file, CSV or XLSX: reading, writing, and the canonical text of each cell.
 
 A text that a spreadsheet would run as a formula is written as text: in XLSX by its cell type, in CSV
-behind an apostrophe, which is taken off again on reading, so that every text comes back as it was.
+after an apostrophe, which is taken off again on reading, so that every text comes back as it was.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EVIDENCE: Final = "evidence"
 
 EDITABLE: Final = ("predicate", "unit", "scale", "datatype", ROLE, KIND, VARIANT, "same as", INFERRED)
 CONFIDENCE: Final = "confidence"
-"""How sure an inferred name or title is, and what it was inferred from; empty where it is the user's."""
+"""How sure an inferred name or title is, and what it was inferred from; empty if it is the user's."""
 
 FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, EVIDENCE, "units found", "tables")
 
@@ -108,11 +108,11 @@ class MappingSheet:
 
 
 def read_rows(path: Path, sheet: MappingSheet) -> list[MappingRow]:
-    """The rows of a sheet of a mapping file, CSV or XLSX by its suffix; rows without any text are passed over.
+    """The rows of a sheet of a mapping file, CSV or XLSX by its suffix; rows without any text are skipped.
 
     A CSV file is the sheet ``tables`` where its first field is ``table``, and else that of columns.
 
-    Raises `MappingError` where the file cannot be read, lacks a field, names a field or a row's subject twice, or where
+    Raises `MappingError` if the file cannot be read, lacks a field, names a field or a row's subject twice, or where
     a cell makes no sense.
     """
     lines, in_book = _lines(path, sheet), path.suffix.lower() in _BOOKS
@@ -387,7 +387,7 @@ def parse_row_list(text: str, place: str) -> str:
 
 
 def row_indexes(text: str) -> tuple[int, ...]:
-    """The 0-based rows of what `parse_row_list` gave.
+    """The 0-based rows of what `parse_row_list` returned.
 
     >>> row_indexes("1-2; 7"), row_indexes("none")
     ((0, 1, 6), ())

@@ -606,7 +606,7 @@ class _Columns:
         return self._text_role(texts, name, words, is_label, language)
 
     def _name_rows(self) -> None:
-        """Beside a key, a rank or a time, the first column of texts that differ names the rows."""
+        """Next to a key, a rank or a time, the first column of texts that differ names the rows."""
         if self._meanings[self._body.label_column].role is Role.LABEL:
             return
         for column in range(self._body.width):
@@ -663,7 +663,7 @@ class _Columns:
         return Meaning(Role.MEASURE, evidence=("values",), confidence=0.9 if len(numbers) else 0.6)
 
     def _beside_yes(self, column: int) -> bool:
-        """Whether *no* in a header is an answer, beside a column of *yes*."""
+        """Whether *no* in a header is an answer, next to a column of *yes*."""
         return any(words_of(self._body.name(other))[-1:] == ("yes",) for other in range(self._body.width))
 
     def _text_role(
@@ -817,7 +817,7 @@ class _Columns:
     def _kinds_of_rows(
         self, measured: Sequence[int], kinds: Mapping[int, _Kind]
     ) -> tuple[list[int], dict[int, MeasureKind]]:
-        """The columns whose rows are measures of their own, and the kinds of these; none where columns are measures.
+        """The columns whose rows are measures of their own, and the kinds of these; none if columns are measures.
 
         So it is where the columns say nothing themselves (they are periods or groups) and the labels of rows, or the
         units of their numbers, speak for different kinds.

@@ -3,7 +3,7 @@
 A column becomes ``has`` and its header in camel case, ``in`` where the header says when (a date, a
 year, a quarter), ``hasValue3`` where the third column has no header. The unit that the header states is
 left out, on whichever line it stands: each quantity has its own. Every name is a local name that
-Turtle can write without escapes, whatever the header holds.
+Turtle can write without escapes, for any header.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _BULLET = re.compile(r"\A(?:\s*[-‐‑‒–—−•·▪●◦‣∙*»›>](
 def predicate_name(path: Sequence[str], index: int) -> str:
     """The local name of a column's predicate from its header texts, the top one first.
 
-    `index` is the column's 0-based position, used (counted from 1) where there is no header.
+    `index` is the column's 0-based position, used (counted from 1) if there is no header.
 
     >>> predicate_name(["pension"], 1), predicate_name(["1 - 2 years"], 1)
     ('hasPension', 'has1to2Years')
@@ -75,7 +75,7 @@ def predicate_name(path: Sequence[str], index: int) -> str:
 
 @lru_cache(maxsize=20_000)
 def _local_names(path: tuple[str, ...]) -> tuple[str, str]:
-    """The name by the header's texts without units, and with them; empty where they hold no letter or figure."""
+    """The name by the header's texts without units, and with them; empty if they hold no letter or figure."""
     bare = tuple(filter(None, map(without_unit, path)))
     temporal = is_temporal(bare)
     whole = _named(path, temporal=temporal)

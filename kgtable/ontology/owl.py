@@ -52,7 +52,7 @@ def in_order(triples: Iterable[Triple], rank: Callable[[str], int]) -> list[Trip
 
 
 def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
-    """Turtle with one block a subject, in the order given; equal subjects have to stand together."""
+    """Turtle with one block per subject, in the order given; equal subjects have to stand together."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.TURTLE, prefixes=dict(prefixes)) or b""
     # The prefixes come in any order. Line breaks and tabs of literals are escaped, so that all others are layout.
     head = _PREFIX_LINES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), written, count=1)
@@ -159,7 +159,7 @@ def owl_world(ntriples: bytes, namespace: str, *, accept_equivalents: bool = Fal
     """A generated ontology, given as N-Triples, as a world of owlready2 of its own.
 
     With `accept_equivalents` predicates that are proposed as equivalents become so, where both are object
-    properties or both datatype properties. Raises `OntologyError` where owlready2 cannot read it.
+    properties or both datatype properties. Raises `OntologyError` if owlready2 cannot read it.
     """
     import owlready2
 

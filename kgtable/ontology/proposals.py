@@ -1,4 +1,4 @@
-"""What a model proposed about tables: kept beside the mapping, and of a lower rank than all that is printed or decided.
+"""What a model proposed about tables: kept next to the mapping, and ranked below everything printed or decided.
 
 A proposal holds for a table as long as its file is the same.
 """
@@ -32,7 +32,7 @@ class ColumnProposal:
 class TableProposal:
     """What is proposed about a table: by column index, its title, and its header rows as the mapping writes them.
 
-    `sha256` is that of the table's file, `asked` a hash of what the model was shown. `header` is empty where nothing
+    `sha256` is that of the table's file, `asked` a hash of what the model was shown. `header` is empty if nothing
     is proposed; `header_confidence` says how sure the model is of it.
     """
 
@@ -56,7 +56,7 @@ class TableProposal:
 
 
 def load_proposals(directory: Path) -> dict[str, TableProposal]:
-    """The proposals kept in a graph directory, by table. Raises `MappingError` where the file is damaged."""
+    """The proposals kept in a graph directory, by table. Raises `MappingError` if the file is damaged."""
     path = directory / FILE
     if not path.is_file():
         return {}
@@ -86,7 +86,7 @@ def _checked(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def save_proposals(directory: Path, proposals: Mapping[str, TableProposal]) -> None:
-    """Write what `load_proposals` reads. Raises `StorageError` where the file cannot be written."""
+    """Write what `load_proposals` reads. Raises `StorageError` if the file cannot be written."""
     tables = {table: said.to_json() for table, said in sorted(proposals.items())}
     with whole_file(directory / FILE) as file:
         file.write(json.dumps({"version": 1, "tables": tables}, indent=1).encode("ascii"))
@@ -101,7 +101,7 @@ class AnnotationReport:
         calls: how many requests these take, or took.
         prompt_tokens: how many tokens the requests have, estimated before they are sent.
         proposals: how many columns, titles and headers the model proposed something for.
-        usage: requests, tokens and dollars as the model told them.
+        usage: requests, tokens and dollars as reported by the model.
         failure: the error with which the model failed, after which nothing more was asked.
         messages: what went wrong otherwise.
     """

@@ -66,7 +66,7 @@ def _scale_of_equals(amounts: Sequence[tuple[Decimal, Decimal]], cells: Sequence
 def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int | None:
     """The one power of ten that puts the amounts of the text between the smallest and largest cell.
 
-    A text beside a table speaks of amounts of the table's own size: "$6.2 million" beside cells from 532
+    A text next to a table speaks of amounts of the table's own size: "$6.2 million" next to cells from 532
     to 24,264 tells of thousands. At every other scale most amounts must lie outside. Cells with two
     decimals are prices, which no scale is meant for.
     """

@@ -154,7 +154,7 @@ def clues_of_column(path: tuple[str, ...], unit: str, printed: ColumnPrint, *, a
 _MICRO = re.compile(r"^u(?=(?:g|l|L|m|mol|S|W|V|A|Pa|Sv)\b)")
 """A letter that stands for the sign of a millionth: ug/L."""
 _POWERS: Final = {term: int(power) for term, power in printed_terms("power of a row ").items()}
-"""Scales of a row beside those in words: none, and powers of ten."""
+"""Scales of a row next to those in words: none, and powers of ten."""
 _FIGURE = re.compile(r"[-–—(~<>≈+]*\s?\d[\d.,'’ ]*\)?")
 _THOUSAND = re.compile(r"1[,.’']?000|['’]000")
 LEAST_READ = 0.7

@@ -103,7 +103,7 @@ _ENDS_FOR_ALL = re.compile(
 """How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
 _LONGEST_CAPTION = 60
 _MOST_BEHIND = 3
-"""Words that may stand behind a unit and say of what it is: "thousand tonnes carbon equivalent"."""
+"""Words that may stand after a unit and say of what it is: "thousand tonnes carbon equivalent"."""
 _FOR_ALL = re.compile(r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 

@@ -19,7 +19,7 @@ Columns
 
 Numbers
     A cell's number is its exact decimal in its unit, scale applied (``1.2`` in a column of millions
-    is 1200000). A `Constant` without unit and scale is *bare*: beside a column, in a comparison, a
+    is 1200000). A `Constant` without unit and scale is *bare*: next to a column, in a comparison, a
     sum or a difference, it is read as the column prints its numbers (``50`` is 50 million there); in
     a product, quotient or power it is a pure number.
 
@@ -37,7 +37,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 PSEUDO_COLUMNS = ("@row", "@group", "@label", "@table")
-"""The names of the pseudo columns; ``@group1``, ``@group2``, … beside them."""
+"""The names of the pseudo columns; ``@group1``, ``@group2``, … in addition to them."""
 
 
 class ValueKind(StrEnum):

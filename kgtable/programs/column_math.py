@@ -49,7 +49,7 @@ class BareNumber(Datum):
 
 
 def settle(constant: Datum, beside: Datum) -> Datum:
-    """A bare number as the value beside it would be printed; any other value as it is.
+    """A bare number as the value next to it would be printed; any other value as it is.
 
     >>> settle(BareNumber(*quantity(50)), quantity(1200000, "CCY_EUR", "M")).value == 50_000_000
     True
@@ -223,7 +223,7 @@ def combine_keys(columns: Sequence[Indices], size: int) -> tuple[Indices, Indice
 def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
     """For each row a number that sorts its value; -1 where it is missing or of another kind than most.
 
-    Raises `UnitMismatchError` where the values have units that do not compare.
+    Raises `UnitMismatchError` if the values have units that do not compare.
     """
     alike = data.kept(_ranks_of_one_unit)
     if alike is not None:
@@ -381,7 +381,7 @@ def _quick_sum(data: ColumnData) -> tuple[Datum, int] | None:
 
 
 def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | None:
-    """Sum, mean or median of a column's quantities; missing (as in SQL) where there are none."""
+    """Sum, mean or median of a column's quantities; missing (as in SQL) if there are none."""
     if function is not AggregateFunction.MEDIAN and (quick := _quick_sum(data)) is not None:
         return quick[0] if function is AggregateFunction.SUM else _mean(*quick)
     codes, counts = np.unique(data.codes[data.codes >= 0], return_counts=True)

@@ -181,7 +181,7 @@ def comparable(left: str | None, right: str | None) -> bool:
 def convert(value: Decimal, unit: str | None, target: str | None) -> Decimal:
     """A number in another unit; exact where the result has an end, else to 60 digits.
 
-    Raises `UnitMismatchError` where the units measure different things.
+    Raises `UnitMismatchError` if the units measure different things.
 
     >>> convert(Decimal(12), "IN", "CentiM"), convert(Decimal(212), "DEG_F", "DEG_C")
     (Decimal('30.48'), Decimal('100'))
@@ -196,7 +196,7 @@ def convert(value: Decimal, unit: str | None, target: str | None) -> Decimal:
 
 @lru_cache(maxsize=4096)
 def conversion(unit: str | None, target: str | None) -> tuple[Fraction, Fraction]:
-    """Multiplier and addend from one unit to another. Raises `UnitMismatchError` where there are none.
+    """Multiplier and addend from one unit to another. Raises `UnitMismatchError` if there are none.
 
     >>> conversion("KiloM", "M")
     (Fraction(1000, 1), Fraction(0, 1))

@@ -26,7 +26,7 @@ _MOST_COMPARED = 200
 """Cells that are looked at for the number style of a result."""
 
 _OTHER_MARK = {",": ".", ".": ",", "'": ".", "’": ".", "٬": "٫", "٫": "٬"}
-"""The mark of decimals beside a mark of thousands, and the other way round; a comma beside spaces."""
+"""The mark of decimals next to a mark of thousands, and the other way round; a comma next to spaces."""
 
 
 class _Print(NamedTuple):

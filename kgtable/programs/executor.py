@@ -126,7 +126,7 @@ class ProgramResult:
     """Result of a program.
 
     `names` and `rows` are the columns and rows of a relation; of an expression they are one row with
-    one value, or none where the value is missing. `ordered` says that the order of the rows was asked
+    one value, or none if the value is missing. `ordered` says that the order of the rows was asked
     for. `derivation` tells in words how it was computed. `left_out` are cells with a text that an aggregate could not
     use (unreadable numbers, ranges, bounds such as "<0.1"): table, grid row, column and text; the first ones.
     """
@@ -683,7 +683,7 @@ MOST_NAMED = 8
 
 
 def _check_added(sight: Sight) -> None:
-    """Raise `ProgramTypeError` where a sum adds levels of several times, or rows that are different measures."""
+    """Raise `ProgramTypeError` if a sum adds levels of several times, or rows that are different measures."""
     for read in sight.reads:
         if not isinstance(read.columns, int) or read.header:
             continue

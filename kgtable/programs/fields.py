@@ -74,7 +74,7 @@ LONGEST_ADDRESS = 16_000
 
 
 class How(StrEnum):
-    """What is told of the measure; without one, rows are counted. `SHARE` is the part of the whole in percent: of each
+    """Aggregates of the measure; without one, rows are counted. `SHARE` is the part of the whole in percent: of each
     group, or of the rows that the conditions keep."""
 
     VALUE = "value"
@@ -156,7 +156,7 @@ class FieldColumn:
 
 
 VALUE = FieldColumn("@value")
-"""What is told of each group, where it is shown or sorted by; no column of a table is called so."""
+"""Name of a group's value, where it is shown or sorted by; no column of a table has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +218,8 @@ class Fields:
 
     `tables` are the ids of one table or of its parts, `measure` a column, or None if rows are counted. `by` are the
     keys of groups. `ask` are the columns shown: of rows for `How.LIST` (none: all), of groups the keys and `VALUE`
-    (none: all). `order`, `first`, `skip` and `ties` choose groups, or rows where there are none; `distinct` shows equal
-    rows once. Raises `ProgramSyntaxError` where fields contradict each other.
+    (none: all). `order`, `first`, `skip` and `ties` choose groups, or rows if there are none; `distinct` shows equal
+    rows once. Raises `ProgramSyntaxError` if fields contradict each other.
     """
 
     tables: tuple[str, ...]
@@ -847,7 +847,7 @@ _ORDERED = (How.VALUE, How.MIN, How.MAX, How.COUNT, How.DISTINCT)
 
 
 def _by_role(meaning: Meaning, levels: bool) -> tuple[How, ...]:
-    """How a column of this meaning may be told, where its cells are not read."""
+    """How a column of this meaning may be aggregated, if its cells are not read."""
     if meaning.role is not Role.MEASURE:
         return _ORDERED if meaning.role in (Role.TIME, Role.ORDINAL) else _NAMES
     unadded = levels or meaning.kind is MeasureKind.RATE
@@ -898,7 +898,7 @@ def values_of(relation: Relation, column: FieldColumn, most: int, find: str = ""
     codes = data.codes[relation.select(RowChoice.MEMBERS)]
     counts = np.bincount(codes[codes >= 0], minlength=1)
     listed = np.argsort(-counts, kind="stable")[: MOST_SEARCHED if find else 4 * most]
-    found: dict[str, OfferedValue] = {}  # cells that print one value differently are told once
+    found: dict[str, OfferedValue] = {}  # cells that print one value differently are listed once
     for code in listed[counts[listed] > 0].tolist():
         text = display(data.values[code])
         if normal(find) in normal(text):

@@ -53,7 +53,7 @@ Origin: TypeAlias = Indices | RowGroups | None
 @dataclass(frozen=True, slots=True)
 class Read:
     """Cells of a relation: `rows` are its places, one for each row of the trace (-1 for none), or, if
-    not `aligned`, all of them whatever the row. `columns` is one column or one for each of `rows`.
+    not `aligned`, all of them for every row. `columns` is one column or one for each of `rows`.
 
     With `header`, the cell is that of the column's header.
     """

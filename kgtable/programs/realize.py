@@ -119,7 +119,7 @@ _SETS = {
     SetOperator.EXCEPT: "{} that are not among {}",
 }
 MOST_COLUMNS = 4
-"""Columns that are named where each is told; of more the first and the last are."""
+"""Most columns that are all named; of longer lists, only the first and the last are."""
 
 _CHOICES = {RowChoice.ALL: "totals included", RowChoice.TOTALS: "totals alone"}
 _PSEUDO = {"@row": "row number", "@group": "group", "@label": "label", "@table": "table"}

@@ -136,7 +136,7 @@ class RelationColumn:
 
     @property
     def name(self) -> str:
-        """The header, or ``column 3`` (counted from 0) where there is none."""
+        """The header, or ``column 3`` (counted from 0) if there is none."""
         return self.header or f"column {self.index}"
 
     @property
@@ -244,7 +244,7 @@ class Relation:
         """The index of a column by header or index.
 
         The whole header path counts before its last level, the exact text before one that differs in
-        case and signs. Raises `UnknownColumnError`, with the nearest headers, where there is none or
+        case and signs. Raises `UnknownColumnError`, with the nearest headers, if there is none or
         where there are several.
         """
         if isinstance(name, int):
@@ -307,7 +307,7 @@ class Relation:
     def observed_at(self) -> int | None:
         """The column of times at which the rows were observed: it names the rows, or those of one label differ in it.
 
-        A time beside a label of its own, such as the year of a foundation, says something about what the row names.
+        A time next to a label of its own, such as the year of a foundation, says something about what the row names.
         """
         label = self.label_column()
         times = [column.index for column in self.columns if column.role is Role.TIME]
@@ -369,7 +369,7 @@ class Relation:
     def concatenate(cls, relations: Sequence[Relation]) -> Relation:
         """The rows of several relations one after the other.
 
-        Raises `ProgramTypeError` where their headers differ.
+        Raises `ProgramTypeError` if their headers differ.
         """
         first = relations[0]
         headers = [tuple(_loose(column.header) for column in relation.columns) for relation in relations]

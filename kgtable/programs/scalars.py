@@ -401,7 +401,7 @@ def items(text: str) -> tuple[str, ...]:
 def text_of(datum: Datum) -> str:
     """A value as text: as printed where it was, else plainly."""
     if datum.text and not (isinstance(datum.value, TimeSpan) and len(datum.text) == 5 and datum.text.isdecimal()):
-        return datum.text  # but a day that a spreadsheet printed as its number is told as a day
+        return datum.text  # but a day that a spreadsheet printed as its number is written as a day
     if isinstance(datum.value, bool):
         return "yes" if datum.value else "no"
     if isinstance(datum.value, TimeSpan):
@@ -588,7 +588,7 @@ def _truth(datum: Datum) -> bool | None:
 
 
 def _time(datum: Datum, beside: object = None) -> TimeSpan | None:
-    """The time that a value is; ``2010-11`` beside a span of years is two years, else a month."""
+    """The time that a value is; ``2010-11`` next to a span of years is two years, else a month."""
     if isinstance(datum.value, TimeSpan):
         return datum.value
     years = _YEARS.fullmatch(text_of(datum)) if isinstance(beside, TimeSpan) and "/" in beside.lexical else None

@@ -191,7 +191,7 @@ def check(program: Program, relations: Mapping[str, Relation]) -> Type | Scope:
 
 
 def check_size(root: Node) -> None:
-    """Raise `ProgramTypeError` where a program has too many nodes or nests too deep."""
+    """Raise `ProgramTypeError` if a program has too many nodes or nests too deep."""
     pending = [(root, 1)]
     count = 0
     while pending:
@@ -469,7 +469,7 @@ class _Checker:
         return Type(ValueKind.QUANTITY, frozenset({unit}))
 
     def _comparable(self, left: Type, right: Type, path: str) -> None:
-        """Refuse quantities none of whose units compare, and truth values beside numbers or dates."""
+        """Refuse quantities none of whose units compare, and truth values next to numbers or dates."""
         if left.bare or right.bare:
             return
         measured = left.kind in NUMBERS and right.kind in NUMBERS and left.units and right.units
@@ -539,7 +539,7 @@ class _Checker:
 
 
 def check_one_dimension(units: frozenset[str | None] | set[str | None], subject: str, word: str) -> None:
-    """Raise `UnitMismatchError` where units of an aggregate do not convert into each other."""
+    """Raise `UnitMismatchError` if units of an aggregate do not convert into each other."""
     known = sorted(unit for unit in units if unit not in NO_UNIT and unit is not None)
     dimensions = {dimension_of(unit) for unit in known}
     if len(dimensions) > 1:

@@ -1,7 +1,7 @@
 """Answers without a language model: candidate programs, ranked, executed, and judged.
 
 `answer_by_programs` takes a question and tables with their scores. It answers with the likeliest program,
-or abstains; beside it stand other programs that fit about as well and give something else. An answer by rules
+or abstains; it comes with other programs that fit about as well and give something else. An answer by rules
 alone is grounded or ambiguous, never verified: verification takes a second, independent reader.
 """
 
@@ -89,7 +89,7 @@ class RankedAnswer:
 
     @property
     def text(self) -> str:
-        """The answer as one text, empty where there is none."""
+        """The answer as one text, empty if there is none."""
         if self.parts:
             return "; ".join(part.text for part in self.parts if part.text)
         return self.best.text if self.best else ""
@@ -164,7 +164,7 @@ def _likeliest(
     joins: TableRelations | None,
     with_groups: bool | None = None,
 ) -> RankedAnswer:
-    """The likeliest program's answer to one question. Raises `ProgramError` where its words make no program."""
+    """The likeliest program's answer to one question. Raises `ProgramError` if its words make no program."""
     question = asked.text
     sources = sources_of(asked, looked_at, joins)
     relations = {relation.id: relation for relation, _ in looked_at}

@@ -39,7 +39,7 @@ class Candidate:
     target: ColumnView | None
     measure: ColumnView | None
     others: tuple[ColumnView, ...] = ()
-    """The columns that are shown or measured beside these."""
+    """The columns that are shown or measured next to these."""
     score: float = 0.0
 
     @property
@@ -117,7 +117,7 @@ class CandidateFeatures:
             self.numeric_tokens |= mention.mask
 
     def _best(self, views: Sequence[ColumnView]) -> frozenset[int]:
-        """The places of the columns that the question names best; empty where it names none."""
+        """The places of the columns that the question names best; empty if it names none."""
         best = max((self.source.link(view).score for view in views), default=0.0)
         return frozenset(view.place for view in views if best and self.source.link(view).score == best)
 
@@ -137,7 +137,7 @@ class CandidateFeatures:
     def _told_by(self, view: ColumnView) -> frozenset[str]:
         """What an adjective may mean of a column: its words, and what its values measure where no words are meant.
 
-        The oldest has the highest "Age", whatever dates stand beside it. A column that the question names is meant.
+        The oldest has the highest "Age", even with dates next to it. A column that the question names is meant.
         """
         by_words = self._adjective_names_a_column and not self.source.link(view).exact
         return frozenset(before_per(view)) if by_words else view.aspects
@@ -378,7 +378,7 @@ class CandidateFeatures:
 
     @cached_property
     def _behind_superlatives(self) -> int:
-        """The tokens right behind superlatives: *winning time* of "the longest winning time of any stage"."""
+        """The tokens right after superlatives: *winning time* of "the longest winning time of any stage"."""
         found = Question._all(
             token << 1 | token << 2 for adjective, token in self.question.adjectives if adjective.superlative
         )
@@ -410,9 +410,9 @@ class CandidateFeatures:
         return any(adjective.name == "most" and adjective.superlative for adjective, _ in self.question.adjectives)
 
     def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
-        """Tokens that say nothing of their own beside what is accounted for.
+        """Tokens that say nothing of their own in addition to what is accounted for.
 
-        A word for a number beside what is measured (*nitrate value*), and *per* before what a header, the title or the
+        A word for a number next to what is measured (*nitrate value*), and *per* before what a header, the title or the
         rows are of (*points per club*).
         """
         link, found = self.source.link, 0
@@ -440,7 +440,7 @@ class CandidateFeatures:
         return link.mask & ~self.source.values if link.derived else link.mask
 
     def _of_op(self, op: str, taken: int) -> tuple[dict[str, float], int]:
-        """Features of an operator beside the operator words that are left, and the tokens that it consumes."""
+        """Features of an operator next to the operator words that are left, and the tokens that it consumes."""
         key = op, taken
         found = self._op_features.get(key)
         if found is None:

@@ -101,7 +101,7 @@ class CellConditions(ColumnLinks):
                     yield self._equal(place, mask, "exact", quality)
 
     def _is_printed(self, first: QuestionToken, text: str) -> bool:
-        """Whether a cell of letters and a sign, as the blood group A−, is written as it stands from this word on."""
+        """Whether a cell of letters and a sign, as the blood group A−, is written as it is from this word on."""
         return text[-1:] in _ENDING_SIGNS and self.question.text.translate(_MINUS).startswith(
             text.translate(_MINUS), first.start
         )

@@ -23,7 +23,7 @@ from kgtable.values.lexicon import ANY, ends_with, is_called
 
 
 def objections(found: Interpretation) -> list[str]:
-    """Return what speaks against the best program's answer; empty where nothing does."""
+    """Return what speaks against the best program's answer; empty if nothing does."""
     said = [objection for check in _CHECKS if (objection := check(found))]
     if not said and found.confidence < SURE_FROM:
         return ["Low confidence in this reading of the question."]

@@ -37,7 +37,7 @@ class ColumnLink:
 
 
 _BY_SYNONYM = 0.8
-"""What a word of a header counts that a synonym names, beside one that the question says."""
+"""What a word of a header counts that a synonym names, next to one that the question says."""
 _SHARES = frozenset({"share", "percent"})
 """Cues of questions for a part of a whole."""
 _NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
@@ -187,7 +187,7 @@ class ColumnLinks:
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
-                    # Beside amounts of the period, its shares are not what is asked for.
+                    # Next to amounts of the period, its shares are not what is asked for.
                     return ColumnLink(0.7 if unasked else 1.0, mention.mask | best.mask, not unasked)
         said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
         if said and (best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems):

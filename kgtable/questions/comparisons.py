@@ -52,9 +52,9 @@ _PAIRS = _DIFFERENCE | {
     "ratio", "share", "percent", "than", "or", "both", "total", "average", "and", "days_between", "between", "first",
     "last", "how_long", "next", "previous", "same",
 }  # fmt: skip
-"""The operator words beside which two values of one column may be taken apart."""
+"""The operator words next to which two values of one column may be taken apart."""
 _ORDERED = {"first": False, "previous": False, "last": True, "next": True, "more_than": True, "less_than": False}
-"""Whether the larger of two values is meant beside an operator word."""
+"""Whether the larger of two values is meant next to an operator word."""
 
 
 class Comparisons(Grammar):

@@ -508,7 +508,7 @@ def _has_ratio(node: Node) -> bool:
 
 
 def period_of(node: Node, relations: Mapping[str, Relation]) -> str:
-    """The one period that an operand is about, by headers and constants; empty where it is not clear."""
+    """The one period that an operand is about, by headers and constants; empty if it is not clear."""
     found = set()
     for part in walk(node):
         if isinstance(part, ColumnRef):

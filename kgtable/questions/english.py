@@ -118,7 +118,7 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
 
 @text_cache(4096)
 def operator_meant(word: str) -> str:
-    """The one long word of an operator that a word differs from by one letter; empty where it is a word of its own.
+    """The one long word of an operator that a word differs from by one letter; empty if it is a word of its own.
 
     >>> operator_meant("avarage"), operator_meant("diffrence"), operator_meant("average"), operator_meant("coverage")
     ('average', 'difference', '', '')
@@ -148,7 +148,7 @@ def following_words() -> frozenset[str]:
 
 @cache
 def noun_openers() -> frozenset[str]:
-    """Words behind which a noun stands."""
+    """Words after which a noun stands."""
     return frozenset(english()["words"]["openers"].split())
 
 
@@ -159,7 +159,7 @@ def naming_words() -> frozenset[str]:
 
 
 def is_verb_form(word: str) -> bool:
-    """Whether a word behind a noun is its verb, as far as its form tells: *students took*, *employees started*."""
+    """Whether a word after a noun is its verb, as far as its form tells: *students took*, *employees started*."""
     return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))
 
 

@@ -238,7 +238,7 @@ class Fillings(Groupings):
                     yield from self._of_groups(key, conditions)
 
     def _told_of_each(self, key: ColumnView) -> Iterator[tuple[How, ColumnView | None, int]]:
-        """What may be told of each group: how, of which column, and the tokens that name the aggregate."""
+        """The possible values of a group: aggregate, column, and the tokens that name the aggregate."""
         yield How.COUNT, None, 0
         average = self.cues.get("average", 0)
         for view in self.measures[:2]:
@@ -249,7 +249,7 @@ class Fillings(Groupings):
                 yield How.DISTINCT, view, 0
 
     def _of_groups(self, key: GroupKey, conditions: ConditionSet) -> Iterator[Candidate]:
-        """The extreme group, all groups with what is told of each, and those beyond a number."""
+        """The extreme group, all groups with their values, and those beyond a number."""
         by = FieldColumn(key.view.ref.name, key.view.ref.table, bucket_of(key.span))
         for how, measure, named in self._told_of_each(key.view):
             mask = named | key.mask

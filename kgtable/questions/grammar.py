@@ -30,7 +30,7 @@ MOST_SHOWN = 5
 MOST_SIGNS = 500
 """Different numbers of a column that are looked at for their signs."""
 LEAST_DERIVED = 0.45
-"""From which score on a column that is named by a related word is shown beside others."""
+"""From which score on a column that is named by a related word is shown next to others."""
 
 AGGREGATES = {
     "sum": AggregateFunction.SUM,
@@ -126,7 +126,7 @@ class Grammar(CandidateFeatures):
         )
 
     def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
-        """The columns that a question names in full by tokens of their own, in its order; none where too many.
+        """The columns that a question names in full by tokens of their own, in its order; none if too many.
 
         `taken` are the tokens that conditions account for.
         """
@@ -215,7 +215,7 @@ class Grammar(CandidateFeatures):
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
 
     def _unit_asked(self, units: Iterable[str | None]) -> str | None:
-        """The unit that the question asks for, where amounts in one of some units are told in it."""
+        """The unit that the question asks for, to which amounts in one of some units are converted."""
         unit = self.question.unit_asked[0] if self.question.unit_asked else None
         told = (known for known in units if known and known not in NO_UNIT)
         return unit if unit and any(comparable(known, unit) for known in told) else None
@@ -230,7 +230,7 @@ class Grammar(CandidateFeatures):
         unit: str | None = None, mask: int = 0, also: Sequence[str] = (), others: Sequence[ColumnView] = (),
         features: Mapping[str, float] | None = None, **chosen: Any,
     ) -> Candidate:  # fmt: skip
-        """The candidate of some fields, over `rows` or those of which the conditions hold, told in a unit.
+        """The candidate of some fields, over `rows` or those that meet the conditions, in a unit.
 
         `ask` are the columns shown, or `shown` by their names; `ordered` is the column that rows are sorted by, and
         whether they descend; `target` a column of the fields that is neither. Other fields are `chosen` by their names.
@@ -325,7 +325,7 @@ class Grammar(CandidateFeatures):
 
 
 def _next_of(conditions: Sequence[Condition], negation: int) -> list[Condition]:
-    """The conditions whose values stand next behind a word of negation: "of Alba, not by Kim" keeps Alba."""
+    """The conditions whose values stand next after a word of negation: "of Alba, not by Kim" keeps Alba."""
     behind = [
         c for c in conditions if c.kind == "exact" and c.mask > negation and not c.mask & (negation | negation - 1)
     ]

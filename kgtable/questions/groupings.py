@@ -103,7 +103,7 @@ class Groupings(Grammar):
     """Groups by the columns that a question names for it."""
 
     def _said_groups(self, conditions: ConditionSet) -> Iterator[Candidate]:
-        """All groups with what is told of each, or the first of them, over the rows of a condition set."""
+        """All groups with their values, or the first of them, over the rows of a condition set."""
         for keys in self.said_keys:
             mask = Question._all(key.mask for key in keys)
             apart = _spanned(keys)
@@ -175,7 +175,7 @@ class Groupings(Grammar):
     def _told_of_groups(
         self, keys: Sequence[GroupKey], taken: int
     ) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
-        """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
+        """The possible values of a group: name, aggregate, its column, and the tokens that name the aggregate."""
         places = {key.view.place for key in keys}
         how_many = self.cues.get("how_many", 0)
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
@@ -221,7 +221,7 @@ class Groupings(Grammar):
 
     @cached_property
     def _ranked_by_limit(self) -> int:
-        """The tokens behind "top 3"."""
+        """The tokens after "top 3"."""
         _, limited = self.question.limit
         return limited << 1 | limited << 2
 
@@ -369,7 +369,7 @@ class Groupings(Grammar):
                 yield GroupKey(view, None, marker | 1 << place, 0.7, word)
 
     def _keys_asked_for(self) -> list[GroupKey]:
-        """The keys behind "top 3"."""
+        """The keys after "top 3"."""
         limited = self._ranked_by_limit
         places = (place for place in range(len(self.question.tokens)) if limited >> place & 1)
         keys = (key for place in places for key in self._keys_at(0, place, "limit"))

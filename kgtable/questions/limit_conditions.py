@@ -287,7 +287,7 @@ class LimitConditions(ColumnLinks):
         return Condition(expression, mask, view.place, "threshold", quality, text=number.text)
 
     def _plain_scale(self, number: NumberMention, view: ColumnView) -> str | None:
-        """ONE where a number is meant in full although the column prints thousands: 20,000 beside "44.9"."""
+        """ONE where a number is meant in full although the column prints thousands: 20,000 next to "44.9"."""
         data = self.index.relation.data(view.place)
         values = [data.values[code] for code in data.used()[:MOST_SCALED]]
         amounts = [(value.number, SCALES.get(value.scale or "ONE", 0)) for value in values if value.number is not None]

@@ -52,7 +52,7 @@ _THRESHOLDS = (
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
 _SPAN = re.compile(r"over the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b")
-"""What is told of several times together: *over the four years*, which compares nothing."""
+"""Words for several times together: *over the four years*, which compares nothing."""
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
@@ -151,7 +151,7 @@ class Mentions:
         return total
 
     def _after(self, token: QuestionToken) -> str:
-        """The next word; empty behind the last."""
+        """The next word; empty after the last."""
         return self.tokens[token.index + 1].word if token.index + 1 < len(self.tokens) else ""
 
     @cached_property
@@ -287,7 +287,7 @@ class Mentions:
             if match["half"]:
                 hour = hour % 12 + (12 if match["half"] == "p" else 0)
             mask = self.mask(*match.span())
-            if not mask:  # behind the last token that is read
+            if not mask:  # after the last token that is read
                 break
             mention = TimeMention(f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask)
             found.append(self._limited(ClockMention(*self._related(mention), text=match[0])))

@@ -1,7 +1,7 @@
 """The learned weights of the ranker: a log-linear model with one hidden layer, and the model of its confidence.
 
 The score of a candidate is the weighted sum of its features plus what a layer of rectified units adds to it:
-a feature may tell much beside one other feature and nothing alone. All weights lie in ``ranker.json``, made by
+a feature may tell much next to one other feature and nothing alone. All weights lie in ``ranker.json``, made by
 ``scripts/train_ranker.py``.
 """
 
@@ -86,7 +86,7 @@ SAID_GROUPS = "group:said"
 or none."""
 
 SAID = 0.5
-"""The value of a feature that a word of the question is said beside an operator."""
+"""The value of a feature that a word of the question is said next to an operator."""
 
 
 def word_features(words: Iterable[str], op: str) -> dict[str, float]:

@@ -153,7 +153,7 @@ class Question(Mentions):
 
     @cached_property
     def things(self) -> int:
-        """The tokens that stand where a noun does: behind an article, a preposition or a possessive."""
+        """The tokens that stand where a noun does: after an article, a preposition or a possessive."""
         found = 0
         for before, token in pairwise(self.tokens):
             if not token.empty and token.word.isalpha() and before.word in noun_openers():

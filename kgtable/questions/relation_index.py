@@ -109,7 +109,7 @@ class ColumnView:
     unit_stems: frozenset[str] = frozenset()
     """The stems of what is in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
     variant: str | None = None
-    """What of its measure it tells, such as *actual* beside *budget*."""
+    """What of its measure it tells, such as *actual* next to *budget*."""
     adds_up: bool = False
     """Whether its values are counts or amounts, which add up."""
     names: tuple[tuple[str, ...], ...] = ()
@@ -388,7 +388,7 @@ class CellIndex:
 
 
 MOST_FURTHER = 200
-"""Values of a long column that one question is compared with, beside the first `MOST_VALUES`."""
+"""Values of a long column that one question is compared with, in addition to the first `MOST_VALUES`."""
 
 
 class FurtherValues:

@@ -106,7 +106,7 @@ class ProgramSource:
             self.values |= part.values
 
     def _beside_header(self, condition: Condition, cells: int) -> Condition:
-        """The condition with the tokens of its column's header, where they stand beside it; `cells` name others."""
+        """The condition with the tokens of its column's header, where they stand next to it; `cells` name others."""
         if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
             return condition
         link = self.column_links[condition.column]

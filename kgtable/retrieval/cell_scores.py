@@ -20,7 +20,7 @@ class TableWeights:
     """Signals for a table, each standardised over all tables (mean 0, deviation 1) before it is weighted.
 
     - `bm25`: BM25 of title, headings, header, "header: value" cells and surrounding texts.
-    - `coverage`: the rarity of the question's words that stand in the table itself, however often.
+    - `coverage`: the rarity of the question's words that occur in the table itself, at any frequency.
     - `named`: the rarity of its words that make up whole cells or column names of the table.
     - `vector`: the cosine of question and table.
     - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
@@ -68,7 +68,7 @@ class CellWeights:
 
 @dataclass(frozen=True, slots=True)
 class LabelWeights:
-    """The weights of labels that a model names, beside those of the question itself.
+    """The weights of labels that a model names, in addition to those of the question itself.
 
     - `added`: the share of its weight with which a term counts that only a label has.
     - `vector`: the mean of the labels' vectors, added to the question's.
@@ -102,7 +102,7 @@ def scored_cells(
 ) -> IntArray:
     """Numbers of the cells to score, rising.
 
-    Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
+    Tables are taken by descending score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
     reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
     labels name. Of a `LARGE` table the first rows are taken, and as many again of those with the greatest
     `hits`, a number for each row that is asked for only where there is such a table.
@@ -143,7 +143,7 @@ def _of_large(corpus: Corpus, start: int, end: int, matching: IntArray, hits: Fl
 
 
 def cell_scores(query: Query, index: GraphIndex, cells: IntArray, weights: CellWeights) -> FloatArray:
-    """The weighted sum of a cell's signals, shape (cells,); `cells` are cell numbers in rising order."""
+    """The weighted sum of a cell's signals, shape (cells,); `cells` are cell numbers in ascending order."""
     corpus = index.corpus
     places = corpus.places
     rows, row_of = runs(places.cell_row[cells])
@@ -234,7 +234,7 @@ def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: 
 
 
 def standardised(signal: FloatArray) -> FloatArray:
-    """The signal with mean 0 and deviation 1; all 0 where it is the same for every table."""
+    """The signal with mean 0 and deviation 1; all 0 if it is the same for every table."""
     if len(signal) == 0:
         return signal
     deviation = float(signal.std())
@@ -254,7 +254,7 @@ class _Sum:
         self._together = np.zeros(self._groups)
 
     def add(self, tables: IntArray, values: FloatArray) -> None:
-        """What one term gives the tables, each named once."""
+        """The contribution of one term to the tables, each named once."""
         self._own[tables] += values
         if self._share:
             best = np.zeros(self._groups)
@@ -297,7 +297,7 @@ def _tables_naming(term: int, query: Query, corpus: Corpus) -> IntArray:
 
 @dataclass(frozen=True)
 class Scored:
-    """Scored cells in rising order of their number, and all tables.
+    """Scored cells in ascending order of their number, and all tables.
 
     `table_logits` is a number for each table (tables,), higher for a better fit; `cell_logits` a
     logarithm of each cell's share of its table.
@@ -355,7 +355,7 @@ def score(
 
 
 def softmax(logits: FloatArray) -> FloatArray:
-    """Probabilities in proportion to the exponentials."""
+    """Probabilities proportional to the exponentials (softmax)."""
     if len(logits) == 0 or not np.isfinite(logits.max()):
         return logits
     powers = np.exp(logits - logits.max())

@@ -60,9 +60,9 @@ class HybridRetriever:
         self._ranking = LearnedRanking(index) if learned else None
 
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
-        """At most `k` triples, the best first; none where nothing in the graph is near the question.
+        """At most `k` triples, the best first; none if nothing in the graph is close to the question.
 
-        Raises a leaf of `LLMError` where there is a model that cannot be used; replies it cannot
+        Raises a leaf of `LLMError` if there is a model that cannot be used; replies it cannot
         understand are done without.
         """
         clock, trace = Clock(), dict[str, Any]()
@@ -87,7 +87,7 @@ class HybridRetriever:
         return self._index
 
     def score(self, question: str, k: int, guide: Guide, clock: Clock, trace: dict[str, Any]) -> Scored | None:
-        """The scores of tables and cells for a question of which `k` triples are wanted.
+        """The scores of tables and cells for a question, for a request of `k` triples.
 
         None if nothing in the graph is near the question. Raises as `retrieve` does.
         """
@@ -168,7 +168,7 @@ class HybridRetriever:
         return bool(cosines(vectors.tables, query.vector).max() >= LEAST_COSINE)
 
     def nearest_tables(self, question: str, count: int) -> list[str]:
-        """The ids of the tables nearest in meaning; none where the index has no vectors."""
+        """The ids of the tables nearest in meaning; none if the index has no vectors."""
         vectors = self._index.vectors
         asked = None if vectors is None else self._index.embed([question])
         if vectors is None or asked is None:

@@ -80,7 +80,7 @@ def question_labels(
 
 
 def labels_by_model(question: str, llm: LLM) -> tuple[str, ...]:
-    """Labels by a language model, folded. Raises a leaf of `LLMError` where it does not give any."""
+    """Labels by a language model, folded. Raises a leaf of `LLMError` if it does not give any."""
     prompt = (PACKAGE / "retrieval" / "prompts" / "labels.txt").read_text(encoding="utf-8")
     reply = reply_data(llm, prompt, question[:READ_UP_TO], schema=SCHEMA, stage="labels", max_tokens=400)
     given = reply.get("labels")
@@ -102,7 +102,7 @@ def _name_at(tokens: list[str], place: int, index: GraphIndex) -> int:
 
 
 def _single(token: str, index: GraphIndex) -> Iterator[str]:
-    """The label a single word gives, if any."""
+    """The label from a single word, if any."""
     if not _is_telling(token):
         return
     label = folded(token)

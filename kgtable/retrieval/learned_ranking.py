@@ -29,7 +29,7 @@ MOST_TERMS = 64
 """Terms of a question that are looked at: a bit each."""
 
 SUBJECTS = 30
-"""Subjects of rows nearest to the question whose tables are told."""
+"""Number of the row subjects nearest to the question whose tables count."""
 
 LIMIT = 5.0
 """Deviations from the mean beyond which a feature counts no further."""
@@ -52,7 +52,7 @@ NAMES = (*COMPARED, *(f"{name} against the best" for name in COMPARED), *PLAIN)
 
 
 class LearnedRanking:
-    """Orders the first tables of a question again; without vectors, with which it was trained, it changes nothing."""
+    """Reranks the first tables of a question; without vectors, which it was trained with, it changes nothing."""
 
     def __init__(self, index: GraphIndex) -> None:
         self._index = index

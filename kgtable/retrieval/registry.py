@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Material:
-    """The material of retrieval methods: a graph's store, its table ids, its index, and a model if there is one."""
+    """The inputs of retrieval methods: a graph's store, its table ids, its index, and a model if there is one."""
 
     store: TripleStore
     names: Namespaces
@@ -66,15 +66,15 @@ class Material:
 
     @property
     def index(self) -> GraphIndex:
-        """The graph's index, opened once for all that read it.
+        """The graph's index, opened once for all readers.
 
-        Raises `VocabularyIndexError` where it is missing or damaged.
+        Raises `VocabularyIndexError` if it is missing or damaged.
         """
         return self.open_index()
 
     @property
     def index_if_any(self) -> GraphIndex | None:
-        """The graph's index; None behind an endpoint that has none beside it. Raises as `index` does."""
+        """The graph's index; None behind an endpoint that has none next to it. Raises as `index` does."""
         if not isinstance(self.store, EmbeddedStore) and not (self.index_path / "index.json").exists():
             return None
         return self.index
@@ -86,7 +86,7 @@ class Material:
 
     @cached_property
     def triples_of(self) -> TriplesOf:
-        """The triples of a table's body cells by its id, all scored 0; those of the last tables are kept."""
+        """The triples of a table's body cells by its id, all scored 0; those of the last tables are cached."""
 
         @lru_cache(maxsize=TABLES_REMEMBERED)
         def read(id: str) -> tuple[ScoredTriple, ...]:
@@ -95,7 +95,7 @@ class Material:
         return read
 
     def texts(self, format: str) -> TableTexts:
-        """Every table as text. Raises `RetrievalError` for an unknown format, or one that wants a model."""
+        """Every table as text. Raises `RetrievalError` for an unknown format, or one that needs a model."""
         tables = (self.reader.read(id) for id in self.tables())
         if format == WRITTEN_SCHEMA:
             if self.llm is None:
@@ -122,7 +122,7 @@ def make_bm25(retrievers: Retrievers, choice: Choice) -> Retriever:
 def make_dense(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Vectors of whole tables, by default as plaintext (thesis, section 4.3.2); kept on disk.
 
-    Raises `RetrievalError` where the embedding is ``none``.
+    Raises `RetrievalError` if the embedding is ``none``.
     """
     from kgtable.retrieval.whole_table import DenseRetriever
 
@@ -153,7 +153,7 @@ def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The thesis's hybrid method over the graph and its index (section 4.4).
 
     A graph behind an endpoint may have no index: there candidates are found by ``CONTAINS``. Raises
-    `VocabularyIndexError` where a graph on disk has none.
+    `VocabularyIndexError` if a graph on disk has none.
     """
     from kgtable.retrieval.hybrid import HybridRetriever
     from kgtable.retrieval.indexless import IndexlessRetriever
@@ -190,7 +190,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str, Hashable | None]:
-    """The name of a method and its options, as ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE`` gives them.
+    """The name of a method and its options, from ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
 
     Raises `RetrievalError` for an unknown name or option, or a value that is not of the option's type.
 
@@ -266,7 +266,7 @@ class Retrievers:
     def get(self, method: str, choice: Choice | None = None, llm: LLM | None = None) -> Retriever:
         """The retriever of a method, named as `read_method` reads it. Raises `RetrievalError`.
 
-        `llm` writes what the choice wants written by a model; one name stands for one model.
+        `llm` writes the texts that the choice leaves to a model; one name stands for one model.
         """
         name, options = read_method(method, self.methods)
         choice = replace(choice or Choice(), options=options)

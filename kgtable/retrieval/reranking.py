@@ -1,4 +1,4 @@
-"""The order that a language model gives to the likeliest tables; their triples follow (ours; not in the thesis)."""
+"""Reranking of the likeliest tables by a language model; their triples follow (ours; not in the thesis)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS_SHOWN = 8
 LONGEST_LINE = 120
 """Characters of a title with its text, of the column names, or of a row: 30 tables make about 3,000 tokens."""
 LONGEST_BESIDE = 60
-"""Characters of the text beside a table."""
+"""Characters of the text next to a table."""
 NONE_FITS = 0
 """The number by which the model says that no table fits."""
 
@@ -113,7 +113,7 @@ def _best_places(scored: Scored, index: GraphIndex, tables: IntArray) -> dict[in
 
 
 def _lines(number: int, table: Table, rows: Mapping[int, TableRow], columns: Sequence[int]) -> str:
-    """A table in a few lines: title and text beside it, file, column names, and rows."""
+    """A table in a few lines: title and text next to it, file, column names, and rows."""
     title, beside = introduction(table)
     path = table.grid.source.path
     file = f"({path})" if path.rpartition(".")[0] != title else ""

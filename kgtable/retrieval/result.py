@@ -82,7 +82,7 @@ class ExplainedStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The steps of a retrieval in order, and the tables and triples it ranks first.
+    """The steps of a retrieval in order, and its top tables and triples.
 
     `tables` are pairs of table id and score, `triples` pairs of a one-line text and score.
     """
@@ -162,7 +162,7 @@ FIRST_BATCH, LARGEST_BATCH = 64, 2_000
 
 
 class ScoredTriple(NamedTuple):
-    """One cell as a triple of its row, with all that the graph knows of it.
+    """One cell as a triple of its row, with everything the graph states about it.
 
     `table` is the table id, `row` and `column` grid coordinates. `subject` is the row's label, empty
     for a cell above the body; `predicate` an IRI; `group` the label of the heading the row stands
@@ -211,10 +211,10 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[str], Decimal | date | time]]]
 
 
 class LateTriples(Sequence[ScoredTriple]):
-    """Triples known by their cells' addresses, read in batches when they are looked at.
+    """Triples identified by their cells' addresses, read lazily in batches.
 
-    `read` takes the numbers of the first address and of the one after the last, and gives the triples of
-    those that the graph still holds. `queries` gives SPARQL queries that show the same. May be used from
+    `read` takes the numbers of the first address and of the one after the last, and returns the triples of
+    those that the graph still holds. `queries` returns SPARQL queries that show the same. May be used from
     several threads.
     """
 
@@ -287,7 +287,7 @@ class ScoredTable:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Result of a retriever: triples and tables by falling score, ties in a stable order.
+    """Result of a retriever: triples and tables by descending score, ties in a stable order.
 
     `triples` may be read when they are looked at; `addresses` are known from the start. `trace` keeps what
     each step did (labels, expanded terms, counts), for people. `passages` are those of methods that
@@ -304,14 +304,14 @@ class Retrieval:
 
     @cached_property
     def addresses(self) -> Sequence[CellAddress]:
-        """The places of the triples, the best first; reads none of them."""
+        """The positions of the triples, the best first; reads none of them."""
         if isinstance(self.triples, LateTriples):
             return self.triples.addresses
         return tuple(CellAddress(*triple[:3]) for triple in self.triples)
 
     @property
     def queries(self) -> Sequence[str]:
-        """SPARQL queries that show the rows of the triples; none where whole tables were ranked."""
+        """SPARQL queries that show the rows of the triples; none if whole tables were ranked."""
         return self.triples.queries() if isinstance(self.triples, LateTriples) else ()
 
     def to_json(self, id: str | None = None) -> dict[str, Any]:

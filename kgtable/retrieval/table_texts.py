@@ -56,7 +56,7 @@ class TableTexts:
         return cls(TableFormat(format_name), tuple(id for id, _ in pieces), tuple(text for _, text in pieces))
 
     def digest(self) -> str:
-        """A hash of the format, the table ids and all texts: the key of anything made from them."""
+        """A hash of the format, the table ids and all texts: the cache key of anything derived from them."""
         content = hashlib.sha256(self.format.encode())
         for table, text in zip(self.tables, self.texts, strict=True):
             content.update(f"\0{table}\0{text}".encode("utf-8", "surrogatepass"))
@@ -140,7 +140,7 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
     """The schema of every table, one piece each, with several requests in parallel.
 
     Where the model's reply is unusable the template is used instead, and `TableTexts.substitutes` says why.
-    Raises a leaf of `LLMError` where the model cannot be used.
+    Raises a leaf of `LLMError` if the model cannot be used.
     """
     ids: list[str] = []
     texts: list[str] = []

@@ -21,7 +21,7 @@ from kgtable.retrieval.result import LateTriples, ScoredTriple
 
 
 class RetrievedCells:
-    """Cells of an index by falling score, read from it or, where it is out of date, from the graph."""
+    """Cells of an index by descending score, read from it or, if it is out of date, from the graph."""
 
     def __init__(
         self, corpus: Corpus, cells: IntArray, scores: FloatArray, reader: TableReader, *, from_index: bool
@@ -45,7 +45,7 @@ class RetrievedCells:
             self._predicates[place] = NONE
 
     def triples(self) -> LateTriples:
-        """The triples; a cell that the graph does not hold any more is left out."""
+        """The triples; a cell that the graph no longer holds is left out."""
         return LateTriples(self._addresses, self._read, lambda: self._reader.queries_for(self._addresses))
 
     def _read(self, first: int, last: int) -> Iterator[ScoredTriple]:

@@ -40,12 +40,12 @@ _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
 
 def safe_name(name: str) -> str:
-    """A file name from whatever a client calls its file: no folder, no control or reserved characters.
+    """A safe file name from a client's name for its file: no folder, no control or reserved characters.
 
     >>> safe_name("../../etc/Sales 2024.CSV"), safe_name("C:\\\\x\\\\a?b.xlsx")
     ('Sales 2024.csv', 'a b.xlsx')
 
-    Raises `Problem` where the suffix is not that of a table.
+    Raises `Problem` if the suffix is not that of a table.
     """
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     clean = "".join(char for char in last if unicodedata.category(char)[0] != "C")
@@ -274,7 +274,7 @@ def _into_waiting(path: Path, folder: Path, name: str) -> WaitingFile:
 def _left_by_the_last_server(directory: Path) -> Iterator[WaitingFile]:
     """The uploads that wait, with those of a build that did not end: they lie here, but the graph does not have them.
 
-    Raises `ServerError` where they cannot be moved.
+    Raises `ServerError` if they cannot be moved.
     """
     folder = directory / UPLOADS
     if not folder.is_dir():

@@ -19,7 +19,7 @@ _KINDS: dict[str, Any] = {
     "%": {"type": "number"},
     "!": {"type": "boolean"},
 }
-"""The kinds of fields by the marks behind their names: texts (``*`` for a list), whole numbers, numbers, truth values;
+"""The kinds of fields by the marks after their names: texts (``*`` for a list), whole numbers, numbers, truth values;
 with ``?`` null as well."""
 
 

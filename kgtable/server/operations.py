@@ -89,7 +89,7 @@ def _whole(
 
 
 def _text(name: str, about: str, most: int | None = LONGEST_WORDS) -> Parameter:
-    """A text, cut after so many characters; empty where it is absent."""
+    """A text, cut after so many characters; empty if it is absent."""
     schema = {"type": "string", **({"maxLength": most} if most else {})}
     return Parameter(name, about, schema, lambda text: (text or "")[:most])
 

@@ -220,7 +220,7 @@ class Pages:
     async def table(self, request: Request) -> Response:
         """One table: its page, or with a suffix or ``format`` the whole of it as CSV, XLSX, Parquet, JSON or Turtle.
 
-        Raises `Problem` (404) where there is no such table.
+        Raises `Problem` (404) if there is no such table.
         """
         id = request.path_params["id"]
         if await self._has_graph(self._table_iri(id)):
@@ -249,7 +249,7 @@ class Pages:
         return response
 
     async def document(self, request: Request) -> Response:
-        """One document's text. Raises `Problem` (404) where there is no such document."""
+        """One document's text. Raises `Problem` (404) if there is no such document."""
         id = request.path_params["id"]
         base = self._base()
         if not await self._has_graph(Namespaces(base).document_iri(id) if base and id else ""):
@@ -257,12 +257,12 @@ class Pages:
         return await self._plain(request, "document", id=id)
 
     def _table_iri(self, id: str) -> str:
-        """The IRI of a table; empty where the store is not a graph of tables."""
+        """The IRI of a table; empty if the store is not a graph of tables."""
         base = self._base()
         return Namespaces(base).table_iri(id) if base and id else ""
 
     def _base(self) -> str:
-        """What the graph's own IRIs begin with; empty where the store is not a graph of tables."""
+        """What the graph's own IRIs begin with; empty if the store is not a graph of tables."""
         return self._state.source.view().prefixes.get("data", "").removesuffix("data/")
 
     async def _has_graph(self, iri: str) -> bool:
@@ -296,7 +296,7 @@ class Pages:
     async def _dereference(self, request: Request, iri: str) -> Response:
         """What the graph says of the IRI; of one that is not a subject, such as a shared name, what leads to it.
 
-        Raises `Problem` (404) where the graph does not name it.
+        Raises `Problem` (404) if the graph does not name it.
         """
         offer = _wanted(request)
         is_subject = await self._holds(f"ASK {{ <{iri}> ?p ?o }}")

@@ -194,11 +194,11 @@ PLAIN: Mapping[str, tuple[_Found, Callable[[_Found, _Found], str]]] = {
     "explore": ({"op": "tables", "limit": AT_ONCE}, explore),
     "ask": ({"k": None, "method": None, "after": None}, answer),
 }
-"""By operation, what its job holds beside what the address says, and what writes its result."""
+"""By operation, what its job holds in addition to what the address says, and what writes its result."""
 
 
 def _statements(title: str, found: Iterable[_Found], names: Mapping[str, str]) -> str:
-    """Statements by predicate, as a card; empty where there are none."""
+    """Statements by predicate, as a card; empty if there are none."""
     facts = ""
     for iri, part in groupby(found, key=lambda one: str(one["predicate"])):
         values = "".join(f"<div>{_term(one['term'])}</div>" for one in part)

@@ -114,8 +114,8 @@ def single(found: Parameters, name: str) -> str | None:
 def accepted(found: Parameters, headers: Mapping[bytes, bytes]) -> str:
     """The media types a client takes: the one that ``format=`` or ``output=`` names, else its Accept header.
 
-    Some clients give both, or one several times, beside the header: the first known name counts. Raises
-    `Problem` where there are only unknown names.
+    Some clients give both, or one several times, next to the header: the first known name counts. Raises
+    `Problem` if there are only unknown names.
     """
     header = text(headers, b"accept")
     names = [name for parameter in ("format", "output") for name in found.get(parameter, ()) if name]

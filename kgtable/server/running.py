@@ -35,7 +35,7 @@ from kgtable.server.state import GraphFolder, ServerState, StoreSource
 from kgtable.storage import POINTER, exclusive_lock, storage_errors
 
 GRACE_SECONDS = 10
-"""How long requests that are under way may take when the server is told to stop."""
+"""How long running requests may take when the server is asked to stop."""
 
 
 WRITER_LOCK = ".kgtable.writer"
@@ -195,7 +195,7 @@ def serve(
 
 @contextmanager
 def _only_writer(directory: Path) -> Iterator[None]:
-    """Keep other writable servers off the graph. Raises `ServerError` where there is one."""
+    """Keep other writable servers off the graph. Raises `ServerError` if there is one."""
     path = directory / WRITER_LOCK
     with ExitStack() as held:
         try:

@@ -170,7 +170,7 @@ def cors_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> li
 
 
 def preflight_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """Headers of the response to a CORS preflight request, beside `cors_headers`."""
+    """Headers of the response to a CORS preflight request, in addition to `cors_headers`."""
     if not cors_headers(settings, headers):
         return []
     return [

@@ -139,7 +139,7 @@ WIDELY_USED = {
     "sh": "http://www.w3.org/ns/shacl#",
     "skos": "http://www.w3.org/2004/02/skos/core#",
 }
-"""Prefixes queries may use beside those of the dataset itself."""
+"""Prefixes queries may use in addition to those of the dataset itself."""
 
 
 class StoreSource(Protocol):
@@ -230,7 +230,7 @@ class ConnectedFolder:
 ENTRY_LIMIT = 256 * 1024
 """Longer answers are not kept."""
 ENTRY_COST = 1_024
-"""Bytes of an entry beside its body: key, headers and the objects around them."""
+"""Bytes of an entry in addition to its body: key, headers and the objects around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class ServerState:
     async def upload(self) -> AsyncIterator[Path]:
         """The folder for the body of a write, for as long as the block lasts.
 
-        Raises `Problem` where too many are on the way already.
+        Raises `Problem` if too many are on the way already.
         """
         if self._uploads >= self.settings.queue.uploads or self._folder is None:
             raise busy("Too many uploads are on the way. Try again in a while.", 5)

@@ -85,7 +85,7 @@ class ColumnStyle:
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
     percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
-    `code_lengths`: the cells are codes of so many capital letters, so that ``NA`` beside ``SE`` is one too.
+    `code_lengths`: the cells are codes of so many capital letters, so that ``NA`` next to ``SE`` is one too.
     `missing_codes`: figures that stand for no value, such as ``-99`` among weights. `zeros`: signs that stand for zero.
     """
 
@@ -161,7 +161,7 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     rows = sum(1 for _ in _body_rows(table))
     commas = [_decimal_comma(texts) for texts in samples]
     orders = [_date_order(texts) for texts in samples]
-    # Cells are parted by semicolons where the comma is the decimal sign.
+    # Cells are separated by semicolons where the comma is the decimal sign.
     table_comma = (True in commas or table.grid.source.delimiter == ";") and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
@@ -301,12 +301,12 @@ def _counts_hours(name: str) -> bool:
 _RINGGIT = re.compile(r"[-(]?RM ?\d[\d,]*\.\d\d(?!\d)")
 _SPLIT_SECONDS = re.compile(r":[0-5]\d\.\d")
 _RECORD = re.compile(r"(?<=\d) (?:[A-Z]{2,3}|Q|q)$")
-"""The letters behind a time that say it is a record or qualifies: ``1:37.071 WR``."""
+"""The letters after a time that say it is a record or qualifies: ``1:37.071 WR``."""
 _BARE_SECONDS = re.compile(r"[0-5]?\d\.\d{1,6}", re.ASCII)
 
 
 def _span(text: str, bare_seconds: bool, hours_first: bool = False) -> str | None:
-    """The span of time that a text is, without marks behind it; see `ColumnStyle`."""
+    """The span of time that a text is, without marks after it; see `ColumnStyle`."""
     plain = with_seconds(_RECORD.sub("", _MARKS.sub("", text)).strip(), hours_first)
     if bare_seconds and _BARE_SECONDS.fullmatch(plain):
         plain = f"0:{'0' if plain[1] == '.' else ''}{plain}"
@@ -364,7 +364,7 @@ def _in_several_units(spans: Sequence[str]) -> bool:
 
 
 def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
-    """Whether cells under a header of times of the day are such times; ``9:26`` only beside ones such as ``19:16``.
+    """Whether cells under a header of times of the day are such times; ``9:26`` only next to ones such as ``19:16``.
 
     >>> are_named_clocks("Departs", ["9:26", "19:16"]), are_named_clocks("Planned", ["9:26", "19:16"])
     (True, False)
@@ -421,7 +421,7 @@ _SCALED_BY = re.compile(r"\d ?(bn|[bBmM])$")
 def _letters_of_column(
     texts: Iterable[str], explained: tuple[tuple[str, str | None, int], ...]
 ) -> tuple[tuple[str, str | None, int], ...]:
-    """The explained letters that stand behind figures of a column.
+    """The explained letters that stand after figures of a column.
 
     An ``m`` that nothing explains stands for millions where other cells have billions.
     """
@@ -436,15 +436,15 @@ def _letters_of_column(
 
 
 def _has_defined_letters(texts: Iterable[str], defined: frozenset[str]) -> bool:
-    """Whether letters stand behind figures, all of which a note explains."""
+    """Whether letters stand after figures, all of which a note explains."""
     letters = {match[1] for match in map(_LETTERS_BEHIND.fullmatch, texts) if match}
     return bool(letters) and letters <= defined
 
 
 def _has_flags(texts: Iterable[str]) -> bool:
-    """Whether letters set off behind figures are the flags of a statistics office: ``12.3 p`` beside ``10.1``.
+    """Whether letters set off after figures are the flags of a statistics office: ``12.3 p`` next to ``10.1``.
 
-    Letters that may be units count only beside others, and where some figures have none.
+    Letters that may be units count only next to others, and where some figures have none.
     """
     flags = {match[1] for match in map(_FLAGGED.fullmatch, texts) if match}
     if not flags:
@@ -455,13 +455,13 @@ def _has_flags(texts: Iterable[str]) -> bool:
 
 
 def _prints_flags_alone(texts: Iterable[str]) -> bool:
-    """Whether the letters set off behind figures, and behind a colon or dash, are flags and nothing else."""
+    """Whether the letters set off after figures, and after a colon or dash, are flags and nothing else."""
     letters = {text.split()[-1] for text in texts if _FLAGGED.fullmatch(text) or _FLAG_ALONE.fullmatch(text)}
     return bool(letters) and set("".join(letters)) <= _FLAGS | {":"}
 
 
 def _has_trailing_minus(name: str, texts: Iterable[str]) -> bool:
-    """Whether a minus behind an amount says that it is below zero, as bookkeeping programs print it: ``12.50-``.
+    """Whether a minus after an amount says that it is below zero, as bookkeeping programs print it: ``12.50-``.
 
     Some such amount has decimals or thousands, as one end of an open span (``80-``) does not, or the column is
     called by a word of bookkeeping; no other begins with a minus or is a span.
@@ -548,7 +548,7 @@ def _zero_padded(texts: Iterable[str]) -> bool:
 
 
 def _are_versions(texts: Mapping[str, int], is_label: bool) -> bool:
-    """Whether figures parted by points are numbers of versions or sections: ``3.4.1``, ``1.1`` beside ``1.10``.
+    """Whether figures separated by points are numbers of versions or sections: ``3.4.1``, ``1.1`` next to ``1.10``.
 
     Figures with one point are so only in a label column of which no text comes twice.
     """
@@ -578,9 +578,9 @@ def _is_code(text: str) -> bool:
 
 
 def _has_glued_flags(texts: Iterable[str]) -> bool:
-    """Whether the flags of a statistics office stand right behind a few numbers: ``1,234r`` among ``1,210``.
+    """Whether the flags of a statistics office stand right after a few numbers: ``1,234r`` among ``1,210``.
 
-    What reads as a number with a unit or scale is none, nor are figures that come twice: ``12b`` beside ``12``.
+    What reads as a number with a unit or scale is none, nor are figures that come twice: ``12b`` next to ``12``.
     """
     marked = [match for match in map(_GLUED_FLAG.fullmatch, texts) if match and parse_number(match[0]) is None]
     if not marked or not {match[2] for match in marked} <= _FLAGS:
@@ -630,7 +630,7 @@ def _decimal_comma(texts: Iterable[str]) -> bool | None:
 
 
 def _groups_with_points(texts: Iterable[str]) -> bool:
-    """Whether points part thousands: ``1.200`` beside ``900``, where a number of three decimals is ``900.000``.
+    """Whether points part thousands: ``1.200`` next to ``900``, where a number of three decimals is ``900.000``.
 
     Some number must end in a zero that no decimal needs, and none may be a whole one from a thousand on.
     """

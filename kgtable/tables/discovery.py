@@ -41,7 +41,7 @@ class Apart(Enum):
 class FileFormat:
     """A kind of file that may hold tables.
 
-    `reader` is the module and function that read it, loaded when needed; `with_text` whether it reads text beside
+    `reader` is the module and function that read it, loaded when needed; `with_text` whether it reads text next to
     tables; `divided` whether a sheet of it may hold several tables; `delimiter` the one the suffix suggests.
     """
 
@@ -109,7 +109,7 @@ class TableFile:
     `relative` is its path below the folder that was given, with ``/``; `id` the id of its table, or
     the first part of their ids where it holds several; `sidecar` the JSON file that describes it;
     `encoding` the codec of its text where that is given; `splits` the rows at which the tables of its sheets begin,
-    as patterns of the ids of sheets with 0-based rows, of which the last that fits holds.
+    as patterns of the ids of sheets with 0-based rows, the last of which that fits applies.
     """
 
     path: Path
@@ -158,7 +158,7 @@ SILENT_SECONDS = 20.0
 def walk(paths: Sequence[Path | str]) -> Walk:
     """Every table file among the paths and below those that are folders, sorted by relative path.
 
-    Hidden files are left out; a file of no known kind gives a notice; a folder reached twice (by a
+    Hidden files are left out; a file of unknown kind causes a notice; a folder reached twice (by a
     link or a repeated argument) is read once; a directory of a graph is never input. Links are followed;
     one notice tells of those in a folder that lead out of all the paths. Raises `UsageError` for a path
     that does not exist or does not answer, and for one with more than `MOST_OTHERS` folders and files of other kinds.
@@ -271,7 +271,7 @@ def assign_ids(files: Iterable[tuple[Path, str]]) -> tuple[TableFile, ...]:
 def file_digest(file: TableFile) -> str:
     """A SHA-256 over the file and its sidecar: it changes when anything read from them can change.
 
-    Raises `OSError` where one of them cannot be read.
+    Raises `OSError` if one of them cannot be read.
     """
     digest = _sha256(file)
     if file.sidecar is not None:
@@ -287,7 +287,7 @@ def file_stamp(file: TableFile) -> str:
     """A stamp of a file and its sidecar from the file system: sizes, numbers, times.
 
     As long as it is the same, so is `file_digest`. Empty for files that changed a moment ago: they may
-    change again without another time. Raises `OSError` where one of them is gone.
+    change again without another time. Raises `OSError` if one of them is gone.
     """
     latest, state = file_state(file)
     return state if 0 <= latest < time.time() - SETTLED else ""
@@ -409,7 +409,7 @@ def _distinct_relatives(found: list[tuple[Path, str]]) -> list[tuple[Path, str]]
 
 
 def _problem(file: Path, table_stems: set[str]) -> str | None:
-    """None for a file to be read, else why it is passed over; empty where that needs no mention."""
+    """None for a file to be read, else why it is skipped; empty if that needs no mention."""
     if not _is_table_name(file.name):
         return "not a kind of file that holds tables; it was passed over"
     if _suffix(file) == ".json" and _stem_path(file) in table_stems:
@@ -523,7 +523,7 @@ def save_stream(stream: IO[bytes], folder: Path, format: str | None = None) -> P
     """Save a stream to a file in `folder` whose suffix tells its kind, by `format` or by its content.
 
     Delimited text may be compressed by gzip. Raises `UsageError` for an empty stream or an unknown
-    format, `StorageError` where there is no room for it.
+    format, `StorageError` if there is no room for it.
     """
     head = _beginning(stream)
     if not head:
@@ -540,7 +540,7 @@ def save_stream(stream: IO[bytes], folder: Path, format: str | None = None) -> P
 
 
 def _beginning(stream: IO[bytes]) -> bytes:
-    """The first bytes, from as many reads as it takes: a pipe gives what it has."""
+    """The first bytes, from as many reads as it takes: a pipe returns what it has."""
     head = io.BytesIO()
     while head.tell() < SNIFFED and (piece := stream.read(SNIFFED - head.tell())):
         head.write(piece)

@@ -31,7 +31,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How far reading goes before it streams, or gives up with a clear error.
+    """How far reading goes before it streams, or fails with a clear error.
 
     `stream_above`: bytes from which a delimited, JSON Lines or columnar file is streamed.
     `max_cells`: cells of one table held in memory (a spreadsheet's used area counts its gaps).
@@ -41,7 +41,7 @@ class ReadLimits:
     `max_memory`, `max_seconds`: memory and processor time for the process that reads workbooks, columnar
     files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB. A small
     file has `base_seconds`, and as much for each MiB. A PDF of at most `max_pages` has `base_seconds`, a second
-    for each MiB, and `max_page_seconds` for each page, of which one for each 2 KiB of the file counts.
+    for each MiB, and `max_page_seconds` for each page, with one page counted for each 2 KiB of the file.
     `max_statement`: bytes of one statement, which a cell of a very long text becomes; a store takes up to 16 MiB.
     """
 
@@ -160,7 +160,7 @@ def open_content(file: TableFile) -> IO[bytes]:
 def chunks(file: TableFile, limits: ReadLimits) -> Iterator[bytes]:
     """The content piece by piece.
 
-    Raises `UnreadableTableError` where the file cannot be read or unpacks beyond the limits.
+    Raises `UnreadableTableError` if the file cannot be read or unpacks beyond the limits.
     """
     try:
         packed = file.path.stat().st_size
@@ -203,7 +203,7 @@ def read_bytes(file: TableFile, limits: ReadLimits) -> bytes:
 
 @contextmanager
 def faults_of(file: TableFile) -> Iterator[None]:
-    """Turn whatever goes wrong with one file, in a library or here, into an `UnreadableTableError`.
+    """Turn any failure on one file, in a library or here, into an `UnreadableTableError`.
 
     Errors of kgtable stay what they are: those of the file, and those of the output.
     """
@@ -227,7 +227,7 @@ def faults_of(file: TableFile) -> Iterator[None]:
 def unchanged(file: TableFile, known: FileVersion | None = None) -> Iterator[FileVersion]:
     """The content of a file that is read within the block.
 
-    Raises `UnavailableTableError` where the file cannot be read, or changed before the end of the block, whatever
+    Raises `UnavailableTableError` if the file cannot be read, or changed before the end of the block, in place of any
     `TableError` the block raises.
     """
     error: TableError | None = None
@@ -318,7 +318,7 @@ _LOCAL_HEADER = 30
 
 
 def check_archive(file: TableFile, limits: ReadLimits, kind: str = "workbook") -> None:
-    """Raises `UnreadableTableError` where the archive is damaged, encrypted or unpacks too far.
+    """Raises `UnreadableTableError` if the archive is damaged, encrypted or unpacks too far.
 
     Every member is unpacked once and counted, because the sizes that an archive states may lie.
     """

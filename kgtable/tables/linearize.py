@@ -1,6 +1,6 @@
 """Tables as text for retrieval and prompts: seven linearisations and seven with their context (thesis, 4.1).
 
-An LLM writes it where there is one; the template gives the same four parts without.
+An LLM writes it if there is one; otherwise a template yields the same four parts.
 
 Thesis, section 4.2. Parts are joined by `` | ``; the table, where it takes part, is in plaintext.
 """
@@ -29,7 +29,7 @@ def headings(table: Table) -> Row:
 
 
 def heading_of(table: Table, index: int) -> str:
-    """The header text above a column, with the corner above the labels; empty where there is none."""
+    """The header text above a column, with the corner above the labels; empty if there is none."""
     column, structure = table.columns[index], table.structure
     corner = structure.corner.strip() if index == structure.label_column else ""
     return decoded(corner or column.name.strip())
@@ -45,7 +45,7 @@ def decoded(text: str) -> str:
 
 
 def unnamed(table: Table, index: int) -> str:
-    """The heading of a column without header text; empty where the table does have a header row."""
+    """The heading of a column without header text; empty if the table does have a header row."""
     return "" if table.structure.header else f"column {index + 1}"
 
 
@@ -65,7 +65,7 @@ def label(table: Table, row: Row) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Headings, then a line a row, values separated by commas and quoted where RFC 4180 asks for it."""
+    """Headings, then one line per row, values separated by commas and quoted where RFC 4180 asks for it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headings(table))
@@ -74,7 +74,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_header_first_column(table: Table) -> str:
-    """One line of headings, one line of row labels: short, and what most questions name."""
+    """One line of headings, one line of row labels: short, with the words that most questions use."""
     labels = [label(table, row) for _, row in body_rows(table)]
     return f"{_joined(headings(table))}\n{_joined(tuple(labels))}\n"
 
@@ -94,7 +94,7 @@ def as_html(table: Table) -> str:
 
 
 def as_plaintext(table: Table) -> str:
-    """A line a row: ``heading: value`` pairs separated by commas, empty cells kept in place."""
+    """One line per row: ``heading: value`` pairs separated by commas, empty cells kept in place."""
     names = headings(table)
     return "".join(
         " , ".join(f"{name}: {value}" for name, value in zip(names, row, strict=False)) + "\n"
@@ -188,7 +188,7 @@ def titles(table: Table) -> tuple[str, ...]:
 
 
 def introduction(table: Table) -> tuple[str, tuple[str, ...]]:
-    """What tells a table from others, for a model: its title with headings and caption, and the texts beside it."""
+    """The features of a table, for a model: its title with headings and caption, and the texts next to it."""
     context = table.context
     title = " › ".join(dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(table)))))
     beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])

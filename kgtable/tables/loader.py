@@ -37,7 +37,7 @@ def read_file(
     """The tables of one file, each with its id, the file's hash and its sidecar's context.
 
     `sha256` is the file's hash and `scan` a look over a delimited file, where they are known already.
-    Raises `TableError` where the file cannot be read or holds no table.
+    Raises `TableError` if the file cannot be read or holds no table.
     """
     grids = list(read_content(file, limits, sha256=sha256, scan=scan).grids)
     if not grids:
@@ -54,9 +54,9 @@ def read_content(
     sha256: str = "",
     scan: DelimitedScan | None = None,
 ) -> ReadContent:
-    """The tables of one file as `read_file` gives them, and its text or what its sidecar says beside them.
+    """The tables of one file as returned by `read_file`, and its text or what its sidecar says next to them.
 
-    Raises `TableError` where the file cannot be read, or holds neither a table nor text.
+    Raises `TableError` if the file cannot be read, or holds neither a table nor text.
     """
     with faults_of(file):
         return _read(file, limits or ReadLimits(), sha256, scan)
@@ -94,7 +94,7 @@ def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan 
 def read_folder(
     paths: Sequence[Path | str] | Path | str, *, limits: ReadLimits | None = None
 ) -> Iterator[Grid | TableError]:
-    """Every table under the paths in stable order; a file that cannot be read gives its error instead.
+    """Every table under the paths in stable order; a file that cannot be read yields its error instead.
 
     Raises `UsageError` for a path that does not exist.
     """
@@ -114,9 +114,9 @@ def _read_here_or_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
 
 
 def reader_of(file: TableFile) -> ContentReader:
-    """The function that reads files of this kind: what it gives has neither ids nor the sidecar's context.
+    """The function that reads files of this kind: its tables have neither ids nor the sidecar's context.
 
-    Raises `UnavailableTableError` where the packages for it are not installed.
+    Raises `UnavailableTableError` if the packages for it are not installed.
     """
     module, function = file.format.reader.split(":")
     try:

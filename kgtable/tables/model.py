@@ -1,6 +1,6 @@
-"""Data model of tables and documents: what a file holds, what its rows and columns are, and what stands around them.
+"""Data model of tables and documents: what a file holds, what its rows and columns are, and their context.
 
-Coordinates are 0-based grid positions everywhere: row 0 is the first line of the file or sheet. `<stem>.json` beside a
+Coordinates are 0-based grid positions everywhere: row 0 is the first line of the file or sheet. `<stem>.json` next to a
 file may add to its context.
 """
 
@@ -28,7 +28,7 @@ HEAD_ROWS = 2_000
 
 
 class RowSource(Protocol):
-    """Rows that can be walked any number of times without holding them all in memory."""
+    """Rows that can be iterated over repeatedly without holding them all in memory."""
 
     def __iter__(self) -> Iterator[Row]: ...
 
@@ -78,7 +78,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the reader should know about a table that was converted all the same."""
+    """Something the reader should know about a table that was converted anyway."""
 
     code: str
     message: str
@@ -93,7 +93,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as read and nothing more: every cell's text, character for character.
+    """A table as read: every cell's text, character for character.
 
     `rows` may be ragged. A tuple holds all rows; any other `RowSource` is a streamed table.
     `width` is the widest row. `merged`, `formats` (number formats) and `indents` (levels of
@@ -113,7 +113,7 @@ class Grid:
 
     @property
     def streamed(self) -> bool:
-        """Whether the rows are read from the file each time they are walked."""
+        """Whether the rows are read from the file on each iteration."""
         return not isinstance(self.rows, tuple)
 
     @cached_property
@@ -155,7 +155,7 @@ class MeasureKind(StrEnum):
 class Meaning:
     """Meaning of a column, decided once, at conversion.
 
-    `kind` is that of a measure; None if the measures stand in rows, each with a kind of its own. `variant` tells
+    `kind` is that of a measure; None if the measures are in rows, each with a kind of its own. `variant` tells
     columns of one measure apart: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
     (local name). `evidence` names what spoke for
     the decision ("values", "words", "arithmetic", "unit", "mapping", "model"), `confidence` lies between 0 and 1.
@@ -174,7 +174,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and the header texts above it, from the top down; none where there is no header."""
+    """A column and the header texts above it, from the top down; none if there is no header."""
 
     index: int
     path: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ class Structure:
     contained: frozenset[int] = frozenset()
     shared: tuple[Area, ...] = ()
     confidence: float = 1.0
-    """How sure the header is and the lines beside it are; 1 where that is at least 0.9 or a person decided."""
+    """How sure the header is and the lines next to it are; 1 where that is at least 0.9 or a person decided."""
 
     @property
     def aside(self) -> frozenset[int]:
@@ -231,7 +231,7 @@ class Structure:
         return self.totals | self.statistics | self.changes | self.of_which | self.footnotes
 
     def has_figures(self, cells: Sequence[str]) -> bool:
-        """Whether a heading has figures beside its label that do not say the label or the header again."""
+        """Whether a heading has figures next to its label that do not say the label or the header again."""
         label = cells[self.label_column].strip() if self.label_column < len(cells) else ""
         return any(
             any(map(str.isdigit, text)) and text.strip() not in (label, *self.columns[column].path)
@@ -323,7 +323,7 @@ _BEFORE, _AFTER = 3, 2
 
 
 def context_at(text: DocumentText, table: int) -> Context:
-    """The text around a table of a document: the headings it is under, its caption, paragraphs beside it."""
+    """The text around a table of a document: the headings it is under, its caption, paragraphs next to it."""
     place = text.tables[table]
     headings: dict[int, str] = {}
     for paragraph in text.paragraphs[: place.paragraphs]:
@@ -342,9 +342,9 @@ def context_at(text: DocumentText, table: int) -> Context:
 
 
 def text_beside(grids: tuple[Grid, ...]) -> DocumentText:
-    """The text that a sidecar gives of a file's tables: before, among and after them.
+    """The text from the sidecar of a file's tables: before, among and after them.
 
-    Each text is a paragraph; all tables of the file stand behind those that come before them.
+    Each text is a paragraph; the tables of the file come after the paragraphs that precede them.
     """
     context = grids[0].context
     before = (*context.before, *context.paragraphs)
@@ -367,7 +367,7 @@ MAX_BYTES = 64 << 20
 
 
 def read_sidecar(path: Path, shown: str) -> tuple[Context, tuple[Notice, ...]]:
-    """Read a sidecar: the context of its table. A fault in it gives a notice, never an error.
+    """Read a sidecar: the context of its table. A fault in it causes a notice, never an error.
 
     `shown` is the path that notices name. Keys that are not known are left alone.
     """

@@ -1,6 +1,6 @@
 """The running text of a document: its paragraphs, and the overlapping passages that are searched.
 
-Passages are as in TableRAG (Huawei, section 3.2, and its code): about 1,000 tokens, of which 200 are those of
+Passages are as in TableRAG (Huawei, section 3.2, and its code): about 1,000 tokens, 200 of which are those of
 the passage before; but they begin and end with a sentence.
 """
 
@@ -67,7 +67,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Place of a table in a document's text: behind so many paragraphs, on a page, with its caption."""
+    """Place of a table in a document's text: the number of paragraphs before it, its page and its caption."""
 
     paragraphs: int
     page: int | None = None
@@ -76,7 +76,7 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """The text of a document: all of its paragraphs in reading order, and where its tables stand."""
+    """The text of a document: all of its paragraphs in reading order, and where its tables are."""
 
     paragraphs: tuple[Paragraph, ...] = ()
     tables: tuple[TextPlace, ...] = ()

@@ -1,4 +1,4 @@
-"""Numbers in running text as quantities: value, unit, scale, period, and the words they stand in."""
+"""Numbers in running text as quantities: value, unit, scale, period, and the words around them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _numbers(sentence: str, taken: Sequence[tuple[int, int]]) -> Iterator[tuple[
 
 
 def _start(sentence: str, digits: int) -> int:
-    """Where a number begins: its currency and sign stand before its digits."""
+    """Where a number begins: its currency and sign precede its digits."""
     for length in (5, 4, 3, 2, 1):
         for at in (digits - length,):
             if at < 0:
@@ -203,7 +203,7 @@ def _brackets(sentence: str) -> list[tuple[int, int]]:
 
 
 def _nearest(sentence: str, start: int, end: int, periods: Sequence[_Mention]) -> str | None:
-    """The nearest period; one behind the number in its clause comes first ("$5 in 2019")."""
+    """The nearest period; one after the number in its clause comes first ("$5 in 2019")."""
 
     def distance(mention: _Mention) -> tuple[int, int]:
         between = sentence[end : mention.start] if mention.start >= end else sentence[mention.end : start]

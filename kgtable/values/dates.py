@@ -30,7 +30,7 @@ _WEEKDAY = r"(?:(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:d
 
 
 class Order(StrEnum):
-    """Which of day and month stands first in dates of figures alone."""
+    """Which of day and month comes first in numeric dates."""
 
     DAY_FIRST = "dmy"
     MONTH_FIRST = "mdy"

@@ -1,7 +1,7 @@
 """The kind of quantity in a row or column, by its name: money has a scale, a percentage has none.
 
-The words that tell it stand in `ontologies/lexicon.csv`: those that name a measure anywhere in a name, at its end, or
-alone (beside some others), and those that say it is none.
+The words for them are in `ontologies/lexicon.csv`: those that name a measure anywhere in a name, at its end, or
+alone (along with some others), and those that rule one out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgtable.values.units import find_header_unit, find_unit, quantity_kind
 
 
 class Measure(StrEnum):
-    """Kinds of values for which a table's own scale or currency does not hold as it stands; the first told counts."""
+    """Kinds of values for which a table's own scale or currency does not hold; the first that applies counts."""
 
     PERCENT = "percent"
     DURATION = "duration"
@@ -65,7 +65,7 @@ def find_measure(name: str) -> Measure | None:
 
 
 def _states(measure: Measure, name: str, words: tuple[str, ...], found: Sequence[Found], end: int) -> bool:
-    """Whether the terms `found` among the `words` of a name, of which `end` stand before brackets, tell a measure."""
+    """Whether the terms `found` among the `words` of a name, of which `end` precede brackets, name a measure."""
     anywhere, at_start, at_end, alone, beside, against = _FORMS[measure]
     told = {one.sense for one in found}
     if against in told or (measure is Measure.ORDINAL and name.casefold() == "no"):  # an answer

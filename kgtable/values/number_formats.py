@@ -57,7 +57,7 @@ def read_number_format(code: str) -> FormatUnit | None:
 
 
 def _phrase(literal: str, unit: str | None) -> UnitPhrase | None:
-    """What a quoted text says: behind a currency a letter is a scale, else it may be a short symbol."""
+    """What a quoted text says: after a currency a letter is a scale, else it may be a short symbol."""
     if unit is not None and unit.startswith("CCY_"):
         return parse_unit_phrase(f"{unit.removeprefix('CCY_')} {literal}")
     return parse_unit_phrase(literal) or parse_unit_phrase(literal, "height time weight capacity")

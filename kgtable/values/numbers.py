@@ -185,8 +185,8 @@ class NumberStyle:
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing
     letter, as in the ``12.3E`` of statistics offices. `long_integers`: runs of more than 18 digits are
     numbers and no identifiers. `converted`: ``10.7 (51.3)`` is a number and the same in another unit.
-    `trailing_minus`: ``12.50-`` is a number below zero. `letters` are those behind figures whose unit and
-    power of ten a note, or the cells beside, explain. `whole_ringgit`: ``RM 9`` is an amount.
+    `trailing_minus`: ``12.50-`` is a number below zero. `letters` are those after figures whose unit and
+    power of ten a note or the neighbouring cells explain. `whole_ringgit`: ``RM 9`` is an amount.
     """
 
     decimal_comma: bool = False
@@ -223,7 +223,7 @@ _SIMPLE = re.compile(
 )
 _LETTERS = re.compile(r"[A-Za-zł]+\.?(?:[A-Za-z]\.)*")
 FIRST_LETTERS = re.compile(r"[A-Za-z]+")
-"""The letters, of those of ASCII, that a text begins with."""
+"""The ASCII letters that a text begins with."""
 _HAS_DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _NORMAL = str.maketrans(
     {
@@ -252,7 +252,7 @@ _RANGE = re.compile(r" ?[-–—] ?| to ")
 _CONVERTED = re.compile(r" ?\(([^()]{2,40})\)$")
 _NUMBER_AND_CONVERSION = re.compile(r"([^()]{1,20}?) ?\([-+]?\d[\d.,]*\)")
 _WHOLE_SIGN = re.compile(r"(?<=\d)[.,](?:-{1,2}|[–—])(?!\d)")
-"""What stands for no cents behind an amount: ``CHF 12.–``, ``500,- €``."""
+"""What stands for no cents after an amount: ``CHF 12.–``, ``500,- €``."""
 _TRAILING_MINUS = re.compile(r"[^-–—]*\d-")
 _KRONE = re.compile(r"[Kk]r\.?(?= ?\d)")
 _PHONE = re.compile(r"\d{3}-\d{4}")

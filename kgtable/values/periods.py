@@ -194,7 +194,7 @@ def _found_period(text: str) -> str | None:
 
 
 def _find_day(text: str) -> str | None:
-    """The one day in `text`; the month and day may stand apart from the year ("December 31, 2019 2018")."""
+    """The one day in `text`; the month and day may be apart from the year ("December 31, 2019 2018")."""
     days = {
         date.lexical
         for pattern in (_DAY_FOUND, _FIGURES_FOUND)

@@ -87,7 +87,7 @@ def _way(shape: str, power: int) -> _Way:
 def number_texts(texts: Sequence[str], shapes: Sequence[str], power: int = 0) -> list[Sequence[str]]:
     """Simple numbers of these shapes: their values times ten to `power`, notes, signed strings, and the texts.
 
-    A value is a decimal with a point, and the empty text where the power leaves digits behind the point.
+    A value is a decimal with a point, and the empty text where the power leaves digits after the point.
 
     >>> number_texts(["1,200.50", "-3", "0"], shapes_of(["1,200.50", "-3", "0"]), 3)[:2]
     [['1200500.0', '-3000.0', '0.0'], ['POSITIVE', 'NEGATIVE', 'ZERO']]

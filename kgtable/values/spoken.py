@@ -57,7 +57,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def unit_name(unit: str | None, *, plural: bool = False) -> str:
-    """A unit's English name; empty where it has none to say, the name itself where QUDT does not know it.
+    """A unit's English name; empty if it has none to say, the name itself where QUDT does not know it.
 
     >>> unit_name("CCY_USD", plural=True), unit_name("KiloM"), unit_name("DEG_C", plural=True)
     ('US dollars', 'kilometre', 'degrees Celsius')
@@ -92,7 +92,7 @@ def _plural(name: str) -> str:
 
 
 def unit_symbol(unit: str | None) -> str:
-    """The sign or short word that is next to a number; empty where there is none to say.
+    """The sign or short word that is next to a number; empty if there is none to say.
 
     >>> unit_symbol("CCY_EUR"), unit_symbol("CCY_CAD"), unit_symbol("KiloW-HR"), unit_symbol("MIN"), unit_symbol("LB")
     ('€', 'CAD', 'kWh', 'minutes', 'lb')
@@ -125,7 +125,7 @@ def spoken_number(
     Args:
         value: exact, with the scale applied.
         unit: its QUDT local name.
-        power: the scale it is printed in; kept where that gives a number people say.
+        power: the scale it is printed in; kept if that makes a number that people say.
         decimals: as many as are printed, for a number said in that scale.
         style: the marks of decimals and thousands.
 
@@ -200,7 +200,7 @@ def _power_of(size: Decimal) -> int:
 
 
 def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
-    """At most three decimals beside a scale, else four; longer ones are shortened."""
+    """At most three decimals next to a scale, else four; longer ones are shortened."""
     if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:

@@ -43,7 +43,7 @@ _JOINER = "\u034f"
 
 
 def normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """The text in a normal form of Unicode; of a run of combining marks only 30 are put in order together.
+    """The text in a normal form of Unicode; in a run of combining marks only 30 at a time are put in order.
 
     Putting a run in order takes quadratic time: minutes for a cell of some hundred thousand marks.
 
@@ -109,7 +109,7 @@ def single_line(text: str) -> str:
 def without_marks(text: str) -> str:
     """The text of a label or header without the footnote marks at its end.
 
-    Raised figures count as marks behind a word of three letters or a year; behind shorter ones they may
+    Raised figures count as marks after a word of three letters or a year; after shorter ones they may
     be of a unit (``m²``).
 
     >>> [without_marks(text) for text in ("Wind¹", "Total*", "2022²", "Peak[a]", "km²", "A*")]
@@ -126,7 +126,7 @@ _AS_RAISED = str.maketrans("0123456789+-−abcdef", "⁰¹²³⁴⁵⁶⁷⁸⁹
 
 
 def as_raised(text: str) -> str:
-    """A mark or an exponent in raised signs; empty where it is neither a figure nor a letter of a note.
+    """A mark or an exponent in raised signs; empty if it is neither a figure nor a letter of a note.
 
     >>> as_raised("2"), as_raised("a"), as_raised("-1"), as_raised("(1, 3)"), as_raised("nd")
     ('²', 'ᵃ', '⁻¹', '¹ ³', '')
@@ -299,7 +299,7 @@ def delimited_text(rows: Iterable[Sequence[object]], delimiter: str = ",", *, de
 
 
 def defused_cell(text: str) -> str:
-    """The text, behind an apostrophe where a spreadsheet would run it as a formula; numbers stay.
+    """The text, after an apostrophe where a spreadsheet would run it as a formula; numbers stay.
 
     >>> defused_cell("=HYPERLINK(1)"), defused_cell("-12.5%"), defused_cell("@SUM(1)"), defused_cell("plain")
     ("'=HYPERLINK(1)", '-12.5%', "'@SUM(1)", 'plain')

@@ -295,7 +295,7 @@ def without_exception(text: str) -> str:
 
 
 def _unit_per(text: str, name: str) -> UnitPhrase | None:
-    """A unit per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``, ``kg CO2/MWh``."""
+    """A unit per something that is not in QUDT: ``€/MWh``, ``USD per barrel``, ``ct/kWh``, ``kg CO2/MWh``."""
     match = _PER.fullmatch(text.strip(" ()[]"))
     if match is None or is_currency_pair(text):
         return None
@@ -389,7 +389,7 @@ def _names_a_column(text: str) -> bool:
 
 
 def is_bare_scale(text: str) -> bool:
-    """Whether a text is a scale word with nothing beside it that makes it one: a currency, "in", brackets.
+    """Whether a text is a scale word with nothing next to it that makes it one: a currency, "in", brackets.
 
     >>> [is_bare_scale(text) for text in ("k", "Mio.", "bn", "million", "in millions", "(bn)", "€m", "'000")]
     [True, True, True, True, False, False, False, False]
@@ -484,7 +484,7 @@ def _is_plain_symbol(word: str) -> bool:
 
 @text_cache(16_384)
 def without_unit(text: str) -> str:
-    """A header without the unit and scale that it states; empty where it says nothing else.
+    """A header without the unit and scale that it states; empty if it says nothing else.
 
     Percentages and units per something stay, for they say what is measured; so does a unit that is counted.
 

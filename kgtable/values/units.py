@@ -1,9 +1,9 @@
-"""Units of measure: the compact QUDT table, how people print its units, and the scales beside them.
+"""Units of measure: the compact QUDT table, how people print its units, and the scales next to them.
 
 `ontologies/units.csv` holds QUDT's units, `ontologies/printed_units.csv` the spellings that decide
 where a symbol alone would be ambiguous (``m``, ``t``, ``in``). Units are named by their QUDT local
 name: ``KiloGM`` stands for ``unit:KiloGM``. The graph, the mapping and programs write a scale (hundredths such as
-cents and basis points, thousands, millions …) as one of the letters of `SCALE_POWERS`; the numeric value beside it
+cents and basis points, thousands, millions …) as one of the letters of `SCALE_POWERS`; the numeric value next to it
 has the scale applied.
 """
 
@@ -132,7 +132,7 @@ def _printed() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def _by_symbol() -> dict[str, str]:
-    """Symbols and UCUM codes → unit name; of several units the one with the shortest name."""
+    """Symbols and UCUM codes → unit name; if several units share one, the one with the shortest name."""
     found: dict[str, str] = {}
     for record in sorted(_records("ontologies/units.csv"), key=lambda r: (len(r["name"]), r["name"])):
         for spelling in (*record["symbols"].split("\t"), *record["ucum"].split()):
@@ -163,7 +163,7 @@ def _label_forms(text: str) -> tuple[str, ...]:
 
 
 def find_printed_unit(text: str) -> str | None:
-    """The unit that `text` names beside a number in a cell, or None; strict, since cells are prose too.
+    """The unit that `text` names next to a number in a cell, or None; strict, since cells are prose too.
 
     Single words count only where the curated spellings have them; QUDT's own symbols count where
     they are compound (``W/m²``), its labels where they have several words.
@@ -190,7 +190,7 @@ def printed_spellings() -> tuple[str, ...]:
 
 
 def find_header_unit(text: str) -> str | None:
-    """The unit whose printed spelling `text` is, in a header or beside a number; None for any other text.
+    """The unit whose printed spelling `text` is, in a header or next to a number; None for any other text.
 
     >>> find_header_unit("feet"), find_header_unit("Gamma")
     ('FT', None)
@@ -227,13 +227,13 @@ SCALE_POWERS: Final = {"C": -2, "T": 3, "M": 6, "B": 9, "TN": 12}
 SCALE_LETTERS: Final = {power: letters for letters, power in SCALE_POWERS.items()}
 
 SCALE_NAMES: Final = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
-"""The scales that have one name beside every unit."""
+"""The scales that have one name next to every unit."""
 
 POWER_NAMES: Final = {SCALE_POWERS[letters]: name for letters, name in SCALE_NAMES.items()}
 
 
 def scale_name(scale: str | None, unit: str | None = None, *, plural: bool = False) -> str:
-    """The word for a scale beside a unit (a QUDT local name), or for so many of them; empty for none.
+    """The word for a scale next to a unit (a QUDT local name), or for so many of them; empty for none.
 
     >>> scale_name("M"), scale_name("C", "CCY_EUR"), scale_name("C", "CCY_GBP"), scale_name("C", "PERCENT")
     ('million', 'cents', 'pence', 'basis points')
@@ -265,10 +265,10 @@ ENGLISH_WORDS: Final = frozenset(printed_terms("word like a code"))
 """Codes that are English words or names: not read as a currency before a number."""
 
 COMMON_CODES: Final = frozenset(printed_terms("common code"))
-"""Codes that name a currency beside a number; the others are too often abbreviations of something else."""
+"""Codes that name a currency next to a number; the others are too often abbreviations of something else."""
 
 SCALE_WORDS: Final = {word: int(power) for word, power in printed_terms("scale ").items() if power.isdecimal()}
-"""Scale words and abbreviations in lower case → power of ten, meant beside a currency or a count."""
+"""Scale words and abbreviations in lower case → power of ten, meant next to a currency or a count."""
 
 ATTACHED_SCALES = {"k": 3, "K": 3, "M": 6, "B": 9}
 """Letters that scale a number they are written against: ``12k``, ``5M``."""
@@ -295,7 +295,7 @@ def currency_unit(code: str) -> str:
 
 @cache
 def currency_names() -> dict[str, str]:
-    """Every sign and code → QUDT local name, for signs and codes that stand beside a number."""
+    """Every sign and code → QUDT local name, for signs and codes that occur next to a number."""
     known = currency_codes()
     names = {code: known[code] for code in sorted(COMMON_CODES & known.keys())}
     names.update({sign: currency_unit(code) for sign, code in SIGNS.items() if code in known})
@@ -325,7 +325,7 @@ NAMES_NOT_UNITS: Final = frozenset(printed_terms("name and no unit"))
 NOT_AT_END: Final = frozenset(printed_terms("no unit at end"))
 """Symbols that are likelier something else at the end of a name: "Feat. ft", "Team GB", "Station St"."""
 _SUPPORT: Final = printed_senses("supports ")
-"""Symbols that are units only beside a name that has one of these: ``m`` beside "Height"."""
+"""Symbols that are units only next to a name that has one of these: ``m`` next to "Height"."""
 _FUELS: Final = printed_terms("fuel ")
 _ROMAN_SCALES: Final = {"m": 3, "mm": 6, "b": 9, "t": 12}
 """In units of oil and gas an m is the Roman thousand: ``MMbbl`` are million barrels, ``Mcf`` thousand cubic feet."""
@@ -355,7 +355,7 @@ def _unit_words() -> frozenset[str]:
 
 
 def needs_support(symbol: str) -> bool:
-    """Whether a symbol is a unit only beside a name that bears it out, as ``m`` beside "Height"."""
+    """Whether a symbol is a unit only next to a name that bears it out, as ``m`` next to "Height"."""
     return symbol in _SUPPORT
 
 
@@ -411,7 +411,7 @@ _TWO_UNITS = re.compile(r"(?:^|.*[\s,])(?P<unit>[^\s()]{1,12}) ?\((?P<other>[^()
 
 
 def converted_unit(text: str) -> str | None:
-    """The unit of a name that gives a second one of the same kind in brackets, as QUDT local name.
+    """The unit of a name with a second one of the same kind in brackets, as QUDT local name.
 
     >>> converted_unit("Average high °C (°F)"), converted_unit("Area km² (sq mi)"), converted_unit("Wins (W)")
     ('DEG_C', 'KiloM2', None)

@@ -44,7 +44,7 @@ class EngineDialect:
     """The dialect of one engine.
 
     `union` are the values of ``default-graph-uri`` that make a query see every graph, `own` those
-    that make it see the default graph alone; empty where nothing needs to be asked, or can be.
+    that make it see the default graph alone; empty if nothing needs to be asked, or can be.
     `union_parameter` is a form field that asks for the union instead. `default_graph` names the graph
     that stands for the default graph in the Graph Store Protocol, None if there is a real one.
     `row_limit` is the number of rows after which results are cut without a word. `spoils_durations` says

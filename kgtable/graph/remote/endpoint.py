@@ -139,7 +139,7 @@ def _damaged(url: str) -> RemoteStoreError:
 
 
 def refuse_partial(reply: HttpReply, rows: int, dialect: EngineDialect, url: str) -> None:
-    """Raise `RemoteStoreError` for a result that its engine cut without calling it an error.
+    """Raise `RemoteStoreError` for a result that its engine truncated without reporting an error.
 
     Virtuoso tells by status 206 or by headers; a result of just its usual limit counts as cut too.
     """
@@ -278,7 +278,7 @@ class RemoteStore:
     `kgtable.graph.remote.endpoint` tells. What queries see outside ``GRAPH`` is asked for in the way of
     the endpoint's dialect; ``generic`` and ``kgtable`` give what the endpoint was set up for.
 
-    Every method raises `RemoteStoreError` where no whole answer comes, `QueryError` where the engine
+    Every method raises `RemoteStoreError` if no whole answer comes, `QueryError` if the engine
     refuses the query. `environment` is where credentials are looked for, by default the process's.
     """
 
@@ -325,7 +325,7 @@ class RemoteStore:
         return list(map(_with_durations, found)) if self.dialect.spoils_durations else found
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
-        """See `TripleStore.graph`; by the Graph Store Protocol where its address is known."""
+        """See `TripleStore.graph`; by the Graph Store Protocol if its address is known."""
         if self.endpoint.store is None:
             yield from self._graph_by_query(iri)
             return
@@ -352,7 +352,7 @@ class RemoteStore:
         checked(self._send("PUT", url, content, Content_Type="application/n-triples"), url)
 
     def delete_graph(self, iri: str | None) -> None:
-        """Delete a named graph, or with None the default graph; fine where there is none."""
+        """Delete a named graph, or with None the default graph; fine if there is none."""
         url = self._graph_url(iri)
         reply = self._send("DELETE", url, None)
         if reply.status != 404:

@@ -38,7 +38,7 @@ def credentials_for(url: str, environment: Mapping[str, str] = os.environ) -> Cr
     """Read the credentials from the environment, if they are meant for this URL.
 
     ``KGTABLE_SPARQL_ORIGIN`` names the origins (``https://host``) they may go to; without it they go
-    to this machine alone. Raises `ConfigError` where they are set and it is not said that they are
+    to this machine alone. Raises `ConfigError` if they are set and it is not said that they are
     for this host: a graph directory from someone else must not be able to collect them.
     """
     secret = environment.get(TOKEN)
@@ -101,7 +101,7 @@ class Login(httpx.Auth):
                     ) from error
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """The request with its credentials, and again where the endpoint answers with a challenge."""
+        """The request with its credentials, repeated if the endpoint answers with a challenge."""
         if self._user is None:
             request.headers["Authorization"] = f"Bearer {self._secret}"
             yield request
@@ -169,7 +169,7 @@ class HttpReply:
 
     @property
     def media_type(self) -> str:
-        """The type of the body in small letters, "" where none is given."""
+        """The type of the body in small letters, "" if none is given."""
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
@@ -232,9 +232,9 @@ class EndpointClient:
         headers: Mapping[str, str] | None = None,
         login: Login | None = None,
     ) -> HttpReply:
-        """Send a request and give the reply, whatever its status; retry while the endpoint is busy.
+        """Send a request and return the reply with any status; retry while the endpoint is busy.
 
-        Only for requests that may be repeated. Raises `RemoteStoreError` where no whole reply comes.
+        Only for requests that may be repeated. Raises `RemoteStoreError` if no whole reply comes.
         """
         # httpx's own retries are for connections that cannot be opened, not for endpoints that are busy.
         policy = self._policy

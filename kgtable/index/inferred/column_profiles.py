@@ -170,7 +170,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfiles:
-    """The heads of tables and the profiles of their columns; `keys` are the texts behind the numbers.
+    """The heads of tables and the profiles of their columns; `keys` are the texts of the numbers.
 
     `total` counts the tables of the graph, where there are more than these.
     """

@@ -98,7 +98,7 @@ def join_score(features: Mapping[str, float], weights: Mapping[str, float]) -> f
 class JoinFinder:
     """Finds the joins between tables.
 
-    `vectors` are those of the distinct headers (`vector_of` gives the row of a column's header, -1 for
+    `vectors` are those of the distinct headers (`vector_of` has the row of a column's header, -1 for
     none); without them meaning is judged by words alone. `clusters` are tables that are parts of one, which are
     not joined with each other. Pairs that `known` rejects are not compared again, unless one of their tables has come
     to be related with others, or no longer is. With `fresh` only pairs with a column of one of these tables are
@@ -213,7 +213,7 @@ class JoinFinder:
 
     @cached_property
     def _headers(self) -> tuple[IntArray, list[frozenset[str]]]:
-        """Of each column the number of its header's words, and the words."""
+        """For each column the number of its header's words, and the words."""
         known: dict[frozenset[str], int] = {}
         columns = self._profiles.columns
         numbers = (known.setdefault(column.about, len(known)) for column in columns)
@@ -221,7 +221,7 @@ class JoinFinder:
 
     @cached_property
     def _kinds(self) -> tuple[IntArray, BoolArray, BoolArray]:
-        """Of each column the table, whether it holds numbers, and whether it holds texts."""
+        """For each column the table, whether it holds numbers, and whether it holds texts."""
         columns = self._profiles.columns
         table = np.fromiter((column.table for column in columns), np.int64, len(columns))
         is_number = np.fromiter((column.form in _NUMBERS for column in columns), np.bool_, len(columns))
@@ -432,7 +432,7 @@ class JoinFinder:
 
 
 def is_reference(features: Mapping[str, float]) -> bool:
-    """Whether values that are not shared by chance refer to the own key of a related table, whatever it is called:
+    """Whether values that are not shared by chance refer to the own key of a related table, under any name:
     ``winner_id`` to ``player_id`` of the players."""
     certain = min(features["share"], features["telling"]) >= CERTAIN and features["own"] >= 1
     return certain and bool(features["kin"] and features["keyed left"] and not features["own left"])
@@ -489,7 +489,7 @@ def _last(column: ColumnProfile) -> str:
 def _telling(right: ColumnProfile, matched: int) -> float:
     """How unlikely it is that the values are shared by chance.
 
-    Whole numbers from a range that the key fills (1 to 20) are found in it whatever they mean.
+    Whole numbers from a range that the key fills (1 to 20) are found in it regardless of what they mean.
     """
     if right.form in (ValueForm.WHOLE, ValueForm.NUMBER):
         return 1 - max(right.density, 0.01 if right.form is ValueForm.NUMBER else 0.0) ** min(matched, 20)
@@ -524,7 +524,7 @@ class ComparedColumns:
 
     @classmethod
     def open(cls, folder: Path, columns: int) -> ComparedColumns:
-        """What `save` wrote of so many columns; nothing where it is missing or damaged."""
+        """What `save` wrote of so many columns; nothing if it is missing or damaged."""
         try:
             pairs = mapped(folder / _PAIRS).astype(np.int64)
             return cls(columns, pairs[:, 0] * columns + pairs[:, 1], mapped(folder / _RELATED))
@@ -553,7 +553,7 @@ class ComparedColumns:
     def with_some(self, others: ComparedColumns, columns: IntArray, tables: IntArray) -> ComparedColumns:
         """These with what was found out of some tables, whose places and columns here are given.
 
-        Of a table that is in neither, `related` tells nothing.
+        For a table that is in neither, `related` says nothing.
         """
         left, right = np.divmod(others.rejected, max(others.columns, 1))
         more = columns[left].astype(np.int64) * self.columns + columns[right]

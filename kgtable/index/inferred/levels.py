@@ -1,6 +1,6 @@
 """Rows of one table that contain others of it, as the names in another table tell: regions above their countries.
 
-A table that gives for each country its region says that a row "Europe" among the countries of another table sums
+A table with the region of each country says that a row "Europe" among the countries of another table sums
 them. Looked for in small graphs alone, whose tables are about one thing.
 """
 

@@ -138,7 +138,7 @@ def _undecided(record: TableRecord, before: TableProposal | None) -> dict[int, t
 
 
 def _unsure_headers(store: TripleStore) -> frozenset[str]:
-    """The ids of the tables of which the header is less than sure."""
+    """The ids of the tables with an uncertain header."""
     found = store.query(read_shipped("queries/unsure-headers.rq"))
     assert isinstance(found, ox.QuerySolutions)
     return frozenset(row["id"].value for row in found)
@@ -152,7 +152,7 @@ def _first_lines(reader: TableReader, id: str) -> dict[int, tuple[str, ...]]:
 
 
 def _request(tables: Sequence[SampledTable]) -> Request:
-    """The request about tables with the same headers, of which the first is shown."""
+    """The request about tables with the same headers, the first of which is shown."""
     sample, wanted = tables[0], []
     for at in range(len(sample.headers)):
         parts = dict.fromkeys(part for table in tables for part in table.undecided.get(at, ()))

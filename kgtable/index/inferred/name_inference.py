@@ -1,7 +1,7 @@
 """Inference of names for columns without a header and tables without a title (DMRAL, section 2.3).
 
 The names come from the columns of the same graph that have one: the most alike by values, words in them, form and
-unit, place in the table and the headers beside them; and, by their vectors, from all headers that mean what the
+unit, place in the table and the headers next to them; and, by their vectors, from all headers that mean what the
 values are. A list of common headers helps where the graph knows no like column. No model is asked.
 """
 
@@ -45,7 +45,7 @@ from kgtable.ontology.inferred_names import (
 from kgtable.resources import PACKAGE, read_shipped
 
 InferNames: TypeAlias = "Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]"
-"""`infer_names`, or what stands in for it."""
+"""`infer_names`, or a substitute."""
 
 HEADERS_BESIDE = 40
 """Columns on each side whose headers tell something of a column."""
@@ -66,7 +66,7 @@ WEIGHTS: Mapping[str, float] = {"values": 2.0, "words": 0.8, "shape": 0.65, "pla
 """What each block of features counts for in the likeness of two columns."""
 
 MEANING, COMMON, FORM = 1.5, 0.01, 0.35
-"""What the meaning of a header beside the values counts for, how often it occurs, and that its columns are of the
+"""What the meaning of a header next to the values counts for, how often it occurs, and that its columns are of the
 same form."""
 
 SURE = (-2.9, 1.18)

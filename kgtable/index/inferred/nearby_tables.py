@@ -26,7 +26,7 @@ CELLS_OF_VALUE = 4 * COMMON_VALUE
 """Cells that have a text, beyond which it brings no tables together."""
 
 SAMPLED = 1_000
-"""Tables that stand for all others where names are inferred for new ones."""
+"""Number of tables that represent all others when names are inferred for new ones."""
 
 
 class NearbyTables:

@@ -1,6 +1,6 @@
 """Relations between the tables of a graph: parts of one table, column pairs that join tables, rows that contain others.
 
-Found at the end of a build from the columns' values and headers (`find_relations`), kept beside the index, and
+Found at the end of a build from the columns' values and headers (`find_relations`), kept next to the index, and
 written to the graph as ``kgt:unionableWith``, ``kgt:joinableOn`` and ``kgt:containsRow`` with their evidence.
 """
 
@@ -72,7 +72,7 @@ class JoinableColumns:
 
 @dataclass(frozen=True, slots=True)
 class UnionableTables:
-    """Tables that are parts of one; `columns` gives for each table its columns in the order of the first's."""
+    """Tables that are parts of one; `columns` has each table's columns in the order of the first table's."""
 
     tables: tuple[str, ...]
     columns: tuple[tuple[int, ...], ...]
@@ -113,7 +113,7 @@ class TableRelations:
         return [join for join in self.joins_of(one) if other in (join.left.table, join.right.table)]
 
     def union_of(self, table: str) -> UnionableTables | None:
-        """The tables of which this one is a part, if there are any."""
+        """The union that this table belongs to, if any."""
         return self._union_of.get(table)
 
     def neighbours(self, table: str) -> set[str]:
@@ -143,9 +143,9 @@ class TableRelations:
 
     @classmethod
     def open(cls, folder: Path) -> TableRelations:
-        """What `save` wrote; nothing where the index was made without relations.
+        """What `save` wrote; nothing if the index was made without relations.
 
-        Raises `VocabularyIndexError` where the file is damaged.
+        Raises `VocabularyIndexError` if the file is damaged.
         """
         path = folder / FILE
         if not path.exists():
@@ -198,8 +198,8 @@ def find_relations(
         profiles: of the columns of all tables.
         vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
         vector_of: for each column the row of its header among the vectors, -1 for none.
-        known: pairs of columns, in tables that are as they were, of which an earlier build found that they do not join.
-        fresh: the tables of which one has to be in each join; without it all are.
+        known: pairs of columns, in unchanged tables, that do not join according to an earlier build.
+        fresh: each join must include one of these tables; all tables by default.
         related: tables known to have something in common with others, see `JoinFinder`.
 
     Returns:
@@ -220,7 +220,7 @@ def updated_relations(
     kept: Collection[str],
     near: Collection[str],
 ) -> TableRelations:
-    """The relations of a graph of which a few tables changed.
+    """The relations of a graph after a few of its tables changed.
 
     Args:
         before: the relations of the graph as it was.
@@ -275,7 +275,7 @@ def _ends(join: JoinableColumns, place: Mapping[str, int]) -> tuple[int, int, in
 
 
 def _best(found: Iterable[JoinCandidate]) -> Iterator[JoinCandidate]:
-    """Of the two directions of a pair the better one, and of a column the best joins."""
+    """The better of the two directions of a pair, and the best joins of a column."""
     directed: dict[tuple[int, int], JoinCandidate] = {}
     for candidate in found:
         one, other = candidate.left.number, candidate.right.number
@@ -352,7 +352,7 @@ JOIN, UNION = f"{KGT}JoinRelation", f"{KGT}UnionRelation"
 def relation_blocks(relations: TableRelations, names: Namespaces) -> Iterator[Block]:
     """Each join: the columns as ``kgt:joinableOn`` and a ``kgt:JoinRelation``; each union likewise.
 
-    Of a union, the first table and each other one point to each other. A row that contains others is a total of them.
+    In a union, the first table and each other one point to each other. A row that contains others is a total of them.
     """
     for join in relations.joins:
         yield _column(join.left, names), [(f"<{KGT}joinableOn>", _column(join.right, names))]

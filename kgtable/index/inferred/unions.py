@@ -2,7 +2,7 @@
 
 DMRAL (section 2.3) compares the mean embedding of the column names (cosine 0.8), the number of columns and the
 titles (0.9), and joins what is alike to clusters. Here each column has to find a partner of its kind, so that
-columns may stand in any order and the rows of a cluster can be put under each other.
+columns may be in any order and the rows of a cluster can be concatenated.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class UnionFinder:
                 yield from combinations(tables[:LARGEST_BLOCK], 2)
 
     def _by_title(self) -> Iterator[tuple[int, int]]:
-        """Tables of one title and width of which one lacks headers."""
+        """Tables of one title and width, one of which lacks headers."""
         blocks: dict[tuple[str, int], list[int]] = defaultdict(list)
         for table, columns in enumerate(self._profiles.of_table):
             if self._titles[table] and len(columns) > 1:
@@ -166,7 +166,7 @@ class UnionFinder:
     ) -> tuple[float, int, tuple[int, ...]] | None:
         """How alike the known names of the columns are, of how many, and each column's partner.
 
-        None if a column has no partner. A column without a header takes whatever of its kind is left, best at its
+        None if a column has no partner. A column without a header takes any column left of its kind, best at its
         own place.
         """
         if _are_alike(ours, theirs):
@@ -205,7 +205,7 @@ class UnionFinder:
 
 
 UNKNOWN = 0.3
-"""The likeness of columns of which one has no header: they become partners where no better one is there."""
+"""The similarity of two columns of which one has no header: they become partners if there is no better one."""
 
 
 def _are_alike(ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]) -> bool:

@@ -326,7 +326,7 @@ class TablePattern:
         return texts
 
     def _text(self, column: int) -> CellPattern:
-        """The string of a cell; none where the cell has no value."""
+        """The string of a cell; none if the cell has no value."""
         if (column, "text") in self._cells:
             return self._cells[column, "text"]
         cells = self._different(column)

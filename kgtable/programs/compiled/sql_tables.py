@@ -48,7 +48,7 @@ _RESERVED = frozenset(
     to true union unique using when where with""".split()  # noqa: SIM905
 )
 _ROW, _KIND = PLACES = "row", "row_kind"
-"""The columns that say where a row is and of what kind, beside those of the table."""
+"""The columns that say where a row is and of what kind, in addition to those of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class SchemaColumn:
 
 @dataclass(frozen=True, slots=True)
 class SchemaCard:
-    """A table as a model or a person is told of it (TableRAG, section 3.2): its names, types, units and examples."""
+    """A table as described to a model or a person (TableRAG, section 3.2): its names, types, units and examples."""
 
     name: str
     id: str
@@ -197,7 +197,7 @@ class SqlDatabase:
         before the steps ``parse``, ``load`` and ``run``, so that a caller can end the process.
 
         Raises `MissingExtraError` without DuckDB, `QueryError` for what is not a single SELECT or cannot be run,
-        `EvaluationError` where it takes too long.
+        `EvaluationError` if it takes too long.
         """
         try:
             import duckdb
@@ -259,7 +259,7 @@ class SqlDatabase:
 
 
 def arrow() -> Any:
-    """The module ``pyarrow``. Raises `MissingExtraError` where it is not installed."""
+    """The module ``pyarrow``. Raises `MissingExtraError` if it is not installed."""
     try:
         import pyarrow
     except ImportError as error:

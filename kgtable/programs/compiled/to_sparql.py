@@ -228,7 +228,7 @@ class _Compiler(QueryContext):
     def _ordering(self, found: _Relation) -> list[str]:
         terms = []
         for variable, descending in found.sorted_by:
-            # Missing values come last; in falling order they do so by themselves. Virtuoso sorts by variables alone.
+            # Missing values come last; in descending order they do so by themselves. Virtuoso sorts by variables alone.
             if descending:
                 terms.append(f"DESC({variable})")
             else:

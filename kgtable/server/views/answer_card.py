@@ -40,11 +40,11 @@ _LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries", "svg"))
 
 LONGEST_PROMPT = 200_000
 NEAREST = 6
-"""Tables named where there is no answer, or as the first that were found."""
+"""Tables named if there is no answer, or as the first that were found."""
 
 
 def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
-    """What the page shows of an answer beside what ``kgtable ask --json`` prints."""
+    """What the page shows of an answer in addition to what ``kgtable ask --json`` prints."""
     found = answer.retrieval
     trace: Mapping[str, Any] = {} if found is None else found.trace
     triples = () if found is None else found.triples[:SHOWN_TRIPLES]
@@ -128,7 +128,7 @@ def _exact(reading: Answer | Alternative) -> str:
 
 
 def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:
-    """The period that the cited numbers are of, in words; empty where they have none in common."""
+    """The period that the cited numbers are of, in words; empty if they have none in common."""
     found: dict[str, None] = {}
     for citation in list(citations)[:50]:
         if citation.unit is None:
@@ -161,7 +161,7 @@ def cited_cell(citation: Citation, graph: KnowledgeGraph) -> dict[str, Any]:
 
 
 def title_of(table: str, graph: KnowledgeGraph) -> str:
-    """The title of a table of the graph; its id where there is no such table."""
+    """The title of a table of the graph; its id if there is no such table."""
     try:
         return titled(graph, table).title
     except (KeyError, GraphError):

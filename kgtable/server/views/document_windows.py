@@ -1,4 +1,4 @@
-"""Windows of a document's text, read from the graph for the pages: paragraphs, headings above, tables beside."""
+"""Windows of a document's text, read from the graph for the pages: paragraphs, headings above, nearby tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_PARAGRAPH = 20_000
 BEFORE_WORDS = 4_000
 """Of a longer paragraph, the characters shown before the wanted words."""
 MOST_TABLES = 24
-"""Tables named beside a window."""
+"""Tables named next to a window."""
 
 
 def documents(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def documents(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Some paragraphs of a document from `first` on, the headings they stand under and the tables beside them.
+    """Some paragraphs of a document from `first` on, the headings they are under and the tables next to them.
 
     Of a paragraph longer than `LONGEST_PARAGRAPH` a part is given that begins at `offset`, near the job's
     `start` where the paragraph is the job's `paragraph`. Raises `GraphNotFoundError`.

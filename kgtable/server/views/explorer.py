@@ -85,7 +85,7 @@ def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The chart of the first rows of a SELECT in SPARQL or SQL, as the page shows it: null where there is none."""
+    """The chart of the first rows of a SELECT in SPARQL or SQL, as the page shows it: null if there is none."""
     if job["language"] == "sql":
         return {"chart": drawn(sql_pages.sql_chart(graph, job, tell))}
     tell(LIMIT, job["query_seconds"])

@@ -32,7 +32,7 @@ _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityVal
 def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The statements that start at an IRI and those that end there, a few hundred of each at most.
 
-    Raises `GraphNotFoundError` where there are none.
+    Raises `GraphNotFoundError` if there are none.
     """
     iri = _checked(job["iri"])
     outgoing = sorted(ask(graph, "outgoing", iri=iri), key=_reading_order)

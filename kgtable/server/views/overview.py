@@ -31,7 +31,7 @@ from kgtable.values.spoken import unit_name, unit_symbol
 from kgtable.values.units import units
 
 SHOWN_TABLES = 12
-"""Tables listed beside a predicate."""
+"""Tables listed next to a predicate."""
 
 
 def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:

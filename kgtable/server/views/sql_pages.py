@@ -33,7 +33,7 @@ def _found(graph: KnowledgeGraph, job: Head, tell: Tell, most: int) -> SqlRowsFo
 
 
 def sql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any] | bytes:
-    """The rows of one SELECT as texts, null where there is none, and whether they are all; or as a file of a format.
+    """The rows of one SELECT as texts, null if there is none, and whether they are all; or as a file of a format.
 
     Raises `UsageError` for a file that is too large, and as `SqlDatabase.query` does.
     """
@@ -75,7 +75,7 @@ def sql_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> Chart | None:
 
 
 def sql_columns(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The columns of a table in SQL. Raises `GraphNotFoundError` where there is no such table."""
+    """The columns of a table in SQL. Raises `GraphNotFoundError` if there is no such table."""
     card = graph.sql_schema(job["id"])
     shown = ("name", "type", "header", "unit", "examples")
     columns = [{name: getattr(column, name) for name in shown} for column in card.columns]

@@ -130,7 +130,7 @@ class TableQuestions:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, id: str) -> TableQuestions:
-        """Read from the table's frame and first rows. Raises `GraphError` where it cannot be read."""
+        """Read from the table's frame and first rows. Raises `GraphError` if it cannot be read."""
         frame, record = graph.reader.frame(id), graph.catalogue.tables[id]
         structure = frame.table.structure
         start = structure.body_start

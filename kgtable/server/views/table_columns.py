@@ -49,7 +49,7 @@ class StoredColumns:
         self._rows: Mapping[int, TableRow] = graph.reader.rows(id, range(graph.catalogue.tables[id].rows))
 
     def holding(self, text: str) -> Iterator[int]:
-        """The rows with a cell that holds a text, whatever its letters' case, in order."""
+        """The rows with a cell that holds a text, ignoring case, in order."""
         wanted = folded(text)
         return (row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells))
 

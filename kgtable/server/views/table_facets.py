@@ -52,8 +52,8 @@ def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The facets of a table, each counted among the rows that hold the text `find` and fulfil the other conditions.
 
     With them come the `spreads` of its measures: how many numbers of the rows that are left lie in each twelfth between
-    the least and the greatest of all, or are each of a few whole numbers. There are none where the graph
-    has no index, or one older than its statements. Raises `GraphNotFoundError` where there is no such table.
+    the least and the greatest of all, or are each of a few whole numbers. There are none if the graph
+    has no index, or one older than its statements. Raises `GraphNotFoundError` if there is no such table.
     """
     id, where = job["id"], conditions(job)
     frame = graph.reader.frame(id)
@@ -110,7 +110,7 @@ def _spreads(graph: KnowledgeGraph, id: str, shown: BoolArray) -> Iterator[dict[
 
 @lru_cache(maxsize=32)
 def column_numbers(graph: KnowledgeGraph, id: str, column: int) -> npt.NDArray[np.float64]:
-    """For each row of a table the number in a column, with unit and scale applied; NaN where there is none."""
+    """For each row of a table the number in a column, with unit and scale applied; NaN if there is none."""
     numbers = np.full(graph.catalogue.tables[id].rows, np.nan)
     for row, (kind, number, _) in columns_of(graph, id).keys(column).items():
         if kind == 0 and abs(number) < GREATEST:

@@ -118,7 +118,7 @@ _LABELS = {kind.media_type: kind.label for kind in FORMATS.values()}
 def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
     """Tables that match all words of `q` and the facets, from `offset` on, and what narrows them further.
 
-    A table matches by its title, file and columns, or by a cell that holds the words as they stand. `sort`
+    A table matches by its title, file and columns, or by a cell that holds the words as they are. `sort`
     names a column of the list; without it the best matches come first. Each facet counts the tables that
     the others leave.
     """
@@ -143,7 +143,7 @@ def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
 
 
 def cells_holding(graph: KnowledgeGraph, text: str) -> Hits:
-    """By table, the first cells that hold a text, found in the graph's index; none where it has none."""
+    """By table, the first cells that hold a text, found in the graph's index; none if it has none."""
     index = graph_index(graph)
     label = folded(text)
     if index is None or len(label) < 2:

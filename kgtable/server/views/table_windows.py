@@ -160,7 +160,7 @@ def _record(graph: KnowledgeGraph, id: str) -> TableRecord:
 
 
 def _columns(job: Head, width: int, label: int) -> Sequence[int]:
-    """The columns of a window; of the cited ones with those beside them and the first."""
+    """The columns of a window; of the cited ones with those next to them and the first."""
     if not job.get("across") or width <= FEW_COLUMNS:
         window = range(job["column"], min(width, job["column"] + job["columns"]))
         return window if label in window or not window else (label, *window)
@@ -196,7 +196,7 @@ def _inferred(graph: KnowledgeGraph, id: str, column: int | None, *, least: floa
 
 
 def _names_rows(table: Table, column: int) -> bool:
-    """Whether a column holds the names of the rows, beside columns with headers: mostly it is left without one."""
+    """Whether a column holds the names of the rows, next to columns with headers: mostly it is left without one."""
     others = (other.name for other in table.columns if other.index != column)
     return column == table.structure.label_column and not all(map(is_missing_header, others))
 
@@ -224,7 +224,7 @@ def _evidence(meaning: Meaning) -> str:
 
 
 def unit_chip(fact: ColumnFact) -> str:
-    """Unit and scale of a column's numbers in a word or two; empty where they have none, or many."""
+    """Unit and scale of a column's numbers in a word or two; empty if they have none, or many."""
     units = [unit for unit in fact.units if unit_symbol(unit)]
     if not units:
         return ""
@@ -359,7 +359,7 @@ _ROW_QUERY = """SELECT ?predicate ?object WHERE {{
 
 
 def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """A cell by table id, row and column. Raises `GraphNotFoundError` where the table has no such cell."""
+    """A cell by table id, row and column. Raises `GraphNotFoundError` if the table has no such cell."""
     id, row, column = job["id"], job["row"], job["column"]
     record = graph.catalogue.tables.get(id)
     if record is None or row >= record.rows or column >= record.width:
@@ -413,9 +413,9 @@ FEWEST_PERIODS = 3
 
 
 def row_chart(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The chart of the numbers beside a cell that have its unit and stand in columns of periods; null for fewer than 3.
+    """The chart of the numbers in a cell's row that have its unit and are in columns of periods; null for fewer than 3.
 
-    Raises `GraphNotFoundError` where there is no such cell.
+    Raises `GraphNotFoundError` if there is no such cell.
     """
     id, row, column = job["id"], job["row"], job["column"]
     record = _record(graph, id)

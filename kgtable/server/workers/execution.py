@@ -187,7 +187,7 @@ class _UnchangedError(Exception):
 
 
 STREAM_FROM = 1 << 20
-"""Results that are longer are sent while they are made. Whatever fails before that is an error response."""
+"""Longer results are sent while they are made. Any failure before that is an error response."""
 PART = 1 << 18
 """Size of the parts in which they are sent."""
 
@@ -318,7 +318,7 @@ class Evaluator:
     def _begin(self, job: Head, head: Head, offer: Offer, output: _Output, emit: Emit | None) -> None:
         """Complete the head of a result that can be made; prepare to send it in parts, if it may become long.
 
-        Raises `_UnchangedError` where the client has it.
+        Raises `_UnchangedError` if the client has it.
         """
         head["type"] = offer.content_type
         volatile = job["op"] == "query" and (

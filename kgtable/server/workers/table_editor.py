@@ -83,8 +83,8 @@ def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
 def source_paths(catalogue: Catalogue, roots: Sequence[Path] = ()) -> list[Path]:
     """The files and folders that the graph was built from, so that building from them gives it again.
 
-    A file below a folder is reached through the folder, which its relative path tells. What is below `roots` is
-    whatever is there now. Raises `UsageError` where another file is not there any more: a build without it
+    A file below a folder is reached through the folder, as its relative path shows. The contents of `roots` count
+    as they are now. Raises `UsageError` if another file no longer exists: a build without it
     would drop its tables.
     """
     paths: dict[str, None] = dict.fromkeys(map(str, roots))
@@ -169,7 +169,7 @@ def _build(directory: GraphDirectory, job: Head, mapping: UserMapping, emit: Emi
 
 
 def _embedding_of(folder: Path) -> str:
-    """The embedding that an index was built with; the default where there is no index."""
+    """The embedding that an index was built with; the default if there is no index."""
     try:
         return str(read_about(folder)["embedding"])
     except (VocabularyIndexError, KeyError):

@@ -29,7 +29,7 @@ SentContent: TypeAlias = bytes | Path
 
 
 class DatasetConflictError(ValueError):
-    """The update has USING or WITH beside the protocol's dataset parameters."""
+    """The update has USING or WITH in addition to the protocol's dataset parameters."""
 
 
 def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> str:
@@ -97,8 +97,8 @@ _REFUSALS = {"does not exist": "not-found", "already exists": "conflict", "custo
 class StoreWriter:
     """Applies writes to a working copy of the store, and publishes each as a new version.
 
-    The graph is locked for the duration of one write, so that a build can run in between. Whatever ends a
-    write, an error or the end of the process, leaves the last version as it was.
+    The graph is locked for the duration of one write, so that a build can run in between. Whether it is an error or
+    the end of the process that interrupts a write, the last version stays as it was.
     """
 
     def __init__(self) -> None:

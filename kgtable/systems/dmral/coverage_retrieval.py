@@ -6,7 +6,7 @@ sub-question looks for what is missing.
 
 To decompose a question, each need is mapped to a column so that all columns lie in tables that joins connect: greedily
 from the surest need, going back to the next column of the first need where a need finds none. The needs of one table,
-or of parts of one, make one sub-question. With a language model it words them; without one the phrases stand as they
+or of parts of one, make one sub-question. With a language model it words them; without one the phrases stay as they
 are.
 """
 
@@ -240,10 +240,10 @@ OF_SUBQUESTION = 0.85
 """The fit of the best table of a sub-question; the question's own best table has 1."""
 
 PART_OF_BEST = 0.02
-"""What a part of a table falls behind the best of its parts."""
+"""How far a part of a table falls behind its best part."""
 
 OWN_FIT = 0.3
-"""How much a table's own fit counts beside the score of its best group."""
+"""How much a table's own fit counts in addition to the score of its best group."""
 
 LIFT = 6.0
 """What the difference of 1 in a table's final score is in logits."""
@@ -377,7 +377,7 @@ class CoverageRetriever(HybridRetriever):
         return list(dict.fromkeys(added))
 
     def _gap(self, best: TableGroup, finder: GroupFinder) -> str:
-        """The needs that the best group leaves unmet, as a text; empty where it covers enough."""
+        """The needs that the best group leaves unmet, as a text; empty if it covers enough."""
         if best.coverage >= self._options.gap:
             return ""
         unmet = finder.needs_at(finder.uncovered(best.tables)) or finder.all_needs()

@@ -1,7 +1,7 @@
 """Information needs of a question, and the groups of joined tables that meet them (DMRAL, sections 3.2 and 4.2).
 
 The paper takes noun, adjective and verb phrases from a constituency parse; here they are what a parse of the graph's
-own words gives: quoted passages, runs of words that stand in the graph as one text, and runs of the words
+own words gives: quoted passages, runs of words that occur in the graph as one text, and runs of the words
 between function words.
 """
 
@@ -126,7 +126,7 @@ def _known_run(tokens: Sequence[re.Match[str]], place: int, question: str, index
 
 
 def _content_run(tokens: Sequence[re.Match[str]], place: int, question: str, index: GraphIndex) -> int:
-    """How many words from a place on make a phrase; a number stands alone."""
+    """How many words from a place on make a phrase; a number is a phrase of its own."""
     length = 0
     for token in tokens[place : place + LONGEST_PHRASE]:
         word = token[0].lower()
@@ -296,7 +296,7 @@ class RelationGraph:
         return self._beside.get(table, {})
 
     def parts(self, table: int) -> tuple[int, ...]:
-        """The tables of which this one is a part, itself among them."""
+        """The tables that together make one table with this one, including itself."""
         return self._cluster.get(table, (table,))
 
     def connected(self, one: int, other: int) -> bool:

@@ -65,7 +65,7 @@ class StepwiseSolver:
         self._relations, self._options, self._settings = options.likely(relations), options, settings
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
-        """The answer; empty where no program can be executed. Raises leaves of `LLMError`."""
+        """The answer; empty if no program can be executed. Raises leaves of `LLMError`."""
         evidence = evidence.best(self._options.tables)
         return answer_by_rules(evidence) if llm is None else self._by_model(evidence, llm, on_text)
 
@@ -156,7 +156,7 @@ def _read(prompt: str, **texts: str) -> str:
 
 
 def _by_program(written: Any, evidence: Evidence) -> Answer:
-    """What a program gives. Raises `KgtableError` where it cannot be executed, or gives nothing."""
+    """The result of a program. Raises `KgtableError` if it cannot be executed or has no result."""
     program = read_program(written, evidence)
     result = run(program, relations_of(evidence.source))
     if result.empty:

@@ -98,7 +98,7 @@ class SubAnswer:
 
 
 class DocumentSolver:
-    """Answers by the loop where there is a model, otherwise by rules from the tables, beside the passages that fit."""
+    """Answers by the loop if there is a model, else by rules from the tables, along with the passages that fit."""
 
     def __init__(
         self, retriever: Retriever, database: SqlDatabase, options: DocumentOptions, markdown: Callable[[str], str]
@@ -106,7 +106,7 @@ class DocumentSolver:
         self._retriever, self._database, self.options, self.markdown = retriever, database, options, markdown
 
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
-        """The answer. Raises leaves of `LLMError` where the model cannot be used at all."""
+        """The answer. Raises leaves of `LLMError` if the model cannot be used at all."""
         if llm is None:
             return _by_tables(evidence, self.keep if self.options.text else 0)
         return _Loop(self, evidence, llm, on_text).run()
@@ -331,7 +331,7 @@ class _Loop:
 
 
 def _by_tables(evidence: Evidence, keep: int) -> Answer:
-    """The answer of the tables by rules, with the best sentence of each of the first `keep` passages beside it."""
+    """The answer of the tables by rules, with the best sentence of each of the first `keep` passages next to it."""
     asked = {term for term, only_asks in terms_asked(evidence.retrieval.question) if not only_asks}
 
     def fit(text: str) -> int:
@@ -374,7 +374,7 @@ def _passages(passages: list[StoredPassage]) -> str:
 def _checked_words(
     replied: Mapping[str, str], passages: list[StoredPassage], written: str
 ) -> tuple[PassageCitation | None, str]:
-    """The passage's words that the reply copied, and its text answer; neither where they stand nowhere.
+    """The passage's words that the reply copied, and its text answer; neither if they do not occur.
 
     Words of a table that is `written` as text are not a citation.
     """
@@ -390,7 +390,7 @@ def _checked_words(
 
 
 def _result_text(rows: SqlRowsFound | None) -> str:
-    """The rows of a result as one text, empty where there are none."""
+    """The rows of a result as one text, empty if there are none."""
     if rows is None:
         return ""
     lines = []

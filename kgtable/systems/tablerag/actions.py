@@ -37,7 +37,7 @@ DEEPEST = 100
 class Observation:
     """The result of an action.
 
-    `text` is told to the model. `values` are the result's values as far as they are told, `program` what
+    `text` is shown to the model. `values` are the result's values as far as they are shown, `program` what
     was executed (as the model's JSON, whole), `result` what that gave; `cells` the grid positions that
     were read by an action that is not a program, by table id, with how many there are in all, and `unit` is
     that of the numbers it read, where they have one.
@@ -74,7 +74,7 @@ class ProgramActions:
     """Actions that are programs; a later one may hold an earlier one as ``{"step": n}``.
 
     Args:
-        evidence: gives the tables their aliases and rows.
+        evidence: provides the aliases and rows of the tables.
         tables: the ids of the tables that may be read.
     """
 

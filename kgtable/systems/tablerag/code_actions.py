@@ -1,6 +1,6 @@
 """Actions in Python with pandas, run in a locked-down process of their own; state is kept in it.
 
-The process is given and gives back one JSON object a line, within limits of time and size.
+The process reads and writes one JSON object per line, within limits of time and size.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PythonActions:
     """Actions in Python: the tables are handed to a process inside bubblewrap, which is started at the first action.
 
     A process that is ended, since an action took too long or too much, is started again with the tables as
-    they were; what earlier actions had made is gone then, and the model is told so.
+    they were; the results of earlier actions are gone then, and the model is informed.
     """
 
     def __init__(self, evidence: Evidence, tables: Sequence[str], *, seconds: float = SECONDS) -> None:
@@ -164,7 +164,7 @@ def sandbox_command() -> list[str]:
 
     Its file system is empty but for the interpreter, the C libraries that it loads, pandas with what it needs, and
     the two modules that run there, all of it read only; there is no network, no /proc, no /dev, and no variable of
-    the environment. Raises `SandboxError` where bubblewrap is missing.
+    the environment. Raises `SandboxError` if bubblewrap is missing.
     """
     wrapper = shutil.which("bwrap")
     if wrapper is None:
@@ -233,7 +233,7 @@ def _c_libraries(interpreter: Path, standard: Path) -> tuple[str, ...]:
 
 
 def _package(name: str) -> list[Path]:
-    """The folder or file of an installed package, and the libraries that lie beside it."""
+    """The folder or file of an installed package, and the libraries that lie next to it."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return []

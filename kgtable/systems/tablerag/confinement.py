@@ -65,7 +65,7 @@ def limit_resources(memory: int, seconds: int, *, files: int | None = None) -> N
 def filter_system_calls() -> bool:
     """Refuse to this process for good to make processes, sockets, signals and mounts (seccomp).
 
-    Threads may be made. Gives whether the filter is in force: on Linux on x86-64 and ARM64.
+    Threads may be made. Returns whether the filter is in force: on Linux on x86-64 and ARM64.
     """
     known = _MACHINES.get(platform.machine())
     if not sys.platform.startswith("linux") or known is None or sys.maxsize < 2**32:

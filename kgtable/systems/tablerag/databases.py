@@ -224,7 +224,7 @@ class DatabaseShelf:
             self._kept.clear()
 
     def get(self, id: str) -> TableDatabases:
-        """The databases of a table. Raises `GraphNotFoundError` where there is none."""
+        """The databases of a table. Raises `GraphNotFoundError` if there is none."""
         with self._lock:
             if id in self._kept:
                 self._kept.move_to_end(id)
@@ -318,7 +318,7 @@ class DatabaseShelf:
 
 
 def encoded_text(entry: CellEntry) -> str:
-    """The text that the vector of a cell entry stands for."""
+    """The text that the vector of a cell entry represents."""
     return f"{entry.name}: {' '.join(entry.value.split())[:400]}"
 
 

@@ -1,6 +1,6 @@
 """The sandboxed process for a model's Python code: inside bubblewrap, with pandas and nothing of the machine.
 
-Imports the standard library alone beside `confinement`, pandas and NumPy: nothing else is in the sandbox.
+Imports only `confinement`, pandas, NumPy and the standard library: nothing else is in the sandbox.
 The first line on standard input brings the tables, each further one a piece of code; each is answered by
 one line.
 """

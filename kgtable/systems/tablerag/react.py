@@ -103,7 +103,7 @@ class ReactSolver:
     def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
         """The answer, executed and checked. Without a model the rules rank programs over the columns found.
 
-        Raises leaves of `LLMError`, `LLMReplyError` where no run gave a usable reply; `SandboxError`.
+        Raises leaves of `LLMError`, `LLMReplyError` if no run gave a usable reply; `SandboxError`.
         """
         started = time.perf_counter()
         shown = shown_of(evidence, self._tables)
@@ -212,7 +212,7 @@ class ReactSolver:
             return SolverRun(None, tuple(steps), tuple(thoughts), tuple(messages), model, failure)
 
     def _fault(self, text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]) -> str:
-        """Why an answer does not follow from the actions; empty where it does, or says that there is none."""
+        """Why an answer does not follow from the actions; empty if it does, or says that there is none."""
         if not text.strip():
             return ""
         judged = judge_run(text, steps, evidence, tables)
@@ -346,8 +346,8 @@ def judge_run(
 ) -> Judgement:
     """Execute and check an answer after the steps of a run.
 
-    Where the steps are programs, the result of the last one that the text gives is the answer; of the last one if the
-    text gives none.
+    Where the steps are programs, the result of the last one that the text states is the answer; of the last one if the
+    text states none.
 
     Args:
         text: the final answer.
@@ -410,7 +410,7 @@ def _variants(step: Observation) -> list[Observation]:
 def _by_program(
     text: str, step: Observation, evidence: Evidence, tables: Sequence[str], base: Answer
 ) -> Judgement | None:
-    """The verdict by a program of the rules that gives the result of the code, if there is one."""
+    """The verdict by a program of the rules that returns the result of the code, if there is one."""
     scores = {found.table: found.score for found in evidence.retrieval.tables}
     relations = relations_of(evidence.source)
     ranked = answer_by_programs(evidence.retrieval.question, [(relations[id], scores.get(id, 0.0)) for id in tables])
@@ -438,7 +438,7 @@ def _unit(step: Observation) -> str | None:
 
 
 def _names(evidence: Evidence, tables: Sequence[str]) -> list[str]:
-    """Titles and headers of the tables: what a text may say beside values."""
+    """Titles and headers of the tables: what a text may say in addition to values."""
     found: dict[str, None] = {}
     relations = relations_of(evidence.source)
     for id in tables:

@@ -30,7 +30,7 @@ from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, Tabl
 MOST_QUERIES = 8
 LONGEST_QUERY = 200
 READ_UP_TO = 2_000
-"""Characters of a question that a model is told."""
+"""Characters of a question that a model is shown."""
 
 LONGEST_TITLE = 200
 
@@ -61,9 +61,9 @@ def expand_question(
 
     Args:
         question: as it was asked.
-        titles: what the tables are about, told to the model.
+        titles: what the tables are about, shown to the model.
         llm: None for the rules alone.
-        by_rule: gives the labels of a question.
+        by_rule: returns the labels of a question.
     """
     if llm is not None:
         about = " / ".join(dict.fromkeys(filter(None, titles)))[:LONGEST_TITLE]
@@ -81,7 +81,7 @@ def expand_question(
 
 
 def _asked(question: str, title: str, prompt: str, llm: LLM) -> list[str]:
-    """What the model suggests. Raises `LLMReplyError` where its reply cannot be used."""
+    """What the model suggests. Raises `LLMReplyError` if its reply cannot be used."""
     put = question[:READ_UP_TO]
     text = Template(_read(prompt)).substitute(question=put, title=title or "various subjects", fence=fence(put, title))
     messages = (Message(role="user", content=text),)
@@ -188,7 +188,7 @@ def hits(database: EntrySearch, queries: Sequence[tuple[str, Matrix | None]], mo
 
 
 def _addresses(vocabulary: TableVocabulary, columns: Sequence[int], cells: Sequence[int]) -> Iterator[CellAddress]:
-    """The cells that were found, then those beside them in the found columns, then the rest of these."""
+    """The cells that were found, then those next to them in the found columns, then the rest of these."""
     entries = [vocabulary.cells[place] for place in cells]
     found = dict.fromkeys((row, entry.column) for entry in entries for row in entry.rows)
     rows = dict.fromkeys(row for entry in entries for row in entry.rows)
@@ -245,7 +245,7 @@ class ShowingRetriever:
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> ShownRetrieval:
         """At most `k` triples of the columns and cells that were found, and what a model is shown.
 
-        Raises what the base method raises, and a leaf of `LLMError` where the model cannot be reached.
+        Raises what the base method raises, and a leaf of `LLMError` if the model cannot be reached.
         """
         clock, trace = Clock(), dict[str, Any]()
         with clock("tables"):
@@ -317,7 +317,7 @@ class ShowingRetriever:
         )
 
     def _read(self, addresses: Sequence[CellAddress], scores: dict[str, float]) -> Iterator[ScoredTriple]:
-        """The triples at these places; a blank cell gives none."""
+        """The triples at these places; a blank cell has none."""
         wanted = []
         for address in addresses:
             columns = self._shelf.get(address.table).vocabulary.columns

@@ -291,7 +291,7 @@ def _column_entry(table: str, index: int, name: str, predicate: str, found: _Col
 
 
 def json_lines(items: Iterable[dict[str, Any]] | Sequence[dict[str, Any]]) -> str:
-    """One JSON object a line."""
+    """One JSON object per line."""
     return "\n".join(json.dumps(item, ensure_ascii=False) for item in items)
 
 
@@ -299,7 +299,7 @@ def json_lines(items: Iterable[dict[str, Any]] | Sequence[dict[str, Any]]) -> st
 class ShownTable:
     """The view of one table.
 
-    `text` is what is in the prompt. `columns` are the columns whose names stand in it, `cells` the
+    `text` is what is in the prompt. `columns` are the columns whose names occur in it, `cells` the
     values, by column, `rows` the grid rows that are shown with all of these columns.
     """
 

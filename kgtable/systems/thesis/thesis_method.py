@@ -72,7 +72,7 @@ class ThesisOptions:
 
     - `k`: terms taken from each of the three vocabularies; `expansion`: whether any are.
     - `budget`: triples that are kept: 3,000, 1,000 or 11,000 in the thesis.
-    - `labels`: what names the labels; ``model`` is the rules' where there is no model.
+    - `labels`: what names the labels; ``model`` is the rules' if there is no model.
     - `filter`: by the cosine of question and sentence, by the ranks of `hybrid`, or by the number of terms.
     - `embedding`: the model of the filter; empty for the one the graph was built with, or ``minilm``.
     - `grouping`: how a model is shown the triples.
@@ -156,7 +156,7 @@ class ThesisRetriever:
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples, and at most the budget, the best first.
 
-        Raises `RetrievalError` where the filter has no embedding, a leaf of `LLMError`, `QueryError`,
+        Raises `RetrievalError` if the filter has no embedding, a leaf of `LLMError`, `QueryError`,
         `RemoteStoreError`.
         """
         clock, trace = Clock(), dict[str, Any]()

@@ -37,7 +37,7 @@ def write_hypergraph(directory: Path | str, *, clusters: int = CLUSTERS, typical
     """Cluster the tables of a graph and write the hyperedges to it, as a generation of its own.
 
     Builds that follow keep them up to date. Raises `GraphNotFoundError`, `GraphLockedError`,
-    `VocabularyIndexError` where the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
+    `VocabularyIndexError` if the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
     """
     place = GraphDirectory(directory)
     if place.endpoint() is not None:

@@ -115,7 +115,7 @@ class FeatureSpace:
     ) -> FeatureSpace:
         """The features of linearised tables; `vectors` are those of the texts, shape (tables, d).
 
-        The structural feature is `shapes` (what `shapes_of` gives with `tagger`), each component standardised over
+        The structural feature is `shapes` (the result of `shapes_of` with `tagger`), each component standardised over
         all tables. Raises `MissingExtraError` without scikit-learn.
         """
         try:
@@ -152,7 +152,7 @@ class FeatureSpace:
 
     @property
     def nearness(self) -> Feature:
-        """The feature that says how near two tables are: meaning, or words where there are no vectors."""
+        """The feature that says how near two tables are: meaning, or words if there are no vectors."""
         return Feature.SEMANTIC if Feature.SEMANTIC in self.rows else Feature.HEURISTIC
 
 

@@ -28,10 +28,10 @@ Related = Callable[[Sequence[str]], Sequence[tuple[str, str, TableRelation, floa
 """The edges between some tables: both ids, the relation and its weight."""
 
 TABLES_RELATED = 10
-"""Tables, the best first, whose relations are told."""
+"""Number of the best tables whose relations are listed."""
 
 MOST_LINES = 12
-"""Relations that are told, keys first, then the strongest."""
+"""Number of relations that are listed, keys first, then the strongest."""
 
 _FOLDER = PACKAGE / "systems" / "trag" / "prompts"
 

@@ -186,7 +186,7 @@ NAMED_TOTAL = re.compile(
     r"(?:\s*\([^)]*\))?[\s:.]*$",
     re.IGNORECASE,
 )
-"""What total rows are called, by themselves or, behind a word for totals, with what they are the total of."""
+"""What total rows are called, by themselves or, after a word for totals, with what they are the total of."""
 
 
 @lru_cache(maxsize=20_000)

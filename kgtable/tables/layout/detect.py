@@ -164,7 +164,7 @@ def _with_notes_beside(grid: Grid, structure: Structure) -> Table:
 
 
 def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
-    """The structure that a user decided on; what is left open is found below and beside it."""
+    """The structure that a user decided on; what is left open is found below and next to it."""
     rows = len(grid.head)
     skipped = tuple(row for row in decision.aside if row not in decision.notes)
     decided = {"header rows": decision.header or (), "skip rows": skipped, "note rows": decision.notes}

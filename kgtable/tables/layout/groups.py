@@ -19,7 +19,7 @@ _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net g
 LEAST_SORTED = 6
 """Rows from which their alphabetical order tells that none of them heads others."""
 DEEPEST = 24
-"""Groups within groups beyond this depth are not told apart."""
+"""Nested groups beyond this depth are not distinguished."""
 
 
 @dataclass(slots=True)

@@ -87,7 +87,7 @@ def _is_beside(rows: Sequence[Row], header: Sequence[int]) -> bool:
 
 
 def _is_of_body(grid: Grid, header: Sequence[int]) -> bool:
-    """Whether the last header row has a name and plain numbers beside it as data have, or heads what is below it.
+    """Whether the last header row has a name and plain numbers next to it as data have, or heads what is below it.
 
     The latter is one text over the whole width. A row without others above or below it needs two numbers.
     """

@@ -139,7 +139,7 @@ def find_shared(body: Mapping[int, Row]) -> tuple[Area, ...]:
 
     `body` are the body rows that are members, by grid row in order. Such a column is filled in the first row, mostly
     blank below, and holds words or years only; where it is filled, so is mostly the one right of it, and the column
-    behind them is filled in every row. Elsewhere, the cells that only the first row of each block of one key fills.
+    after them is filled in every row. Elsewhere, the cells that only the first row of each block of one key fills.
     """
     return _heading_blocks(body) or tuple(_on_first_lines(body))
 

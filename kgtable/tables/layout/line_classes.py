@@ -22,7 +22,7 @@ CLASSES: Final = "mhgdtn"
 MODEL: Final = Path(__file__).with_name("line_trees.npz")
 SURE: Final = 0.9
 DOUBTFUL: Final = 0.7
-"""Below these, other evidence decides beside the class of a line, and a person should look at it."""
+"""Below these, other evidence decides in addition to the class of a line, and a person should look at it."""
 MOVES_WEIGHT: Final = 0.5
 """Weight of the usual sequence of classes against the trees."""
 

@@ -25,7 +25,7 @@ _Flags: TypeAlias = npt.NDArray[np.bool_]
 MOST_COLUMNS: Final = 120
 """Columns that are looked at."""
 UNKNOWN: Final = -9.0
-"""The value of a feature where there is none."""
+"""The value of a feature if there is none."""
 
 _MONTH = r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[^\W\d_]{0,7}\.?"
 _CELL = re.compile(

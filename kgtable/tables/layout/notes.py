@@ -1,4 +1,4 @@
-"""Notes beside a table, headers that come again, and the marks that point to notes."""
+"""Notes next to a table, headers that come again, and the marks that point to notes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CLOSING_WORD = re.compile(
 
 
 def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int, Row]) -> frozenset[int]:
-    """The body rows that are a header row again, as where a table goes on behind a page break."""
+    """The body rows that are a header row again, as where a table goes on after a page break."""
     above = {tuple(map(str.strip, grid.head[row])) for row in header if len(filled(grid.head[row])) > 1}
     texts = {row[0] for row in above if row[0]}
     return frozenset(
@@ -100,7 +100,7 @@ def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
 
 
 MOST_NOTES = 40
-"""A column with more texts than this is one of the table, not of notes beside it."""
+"""A column with more texts than this is one of the table, not of notes next to it."""
 
 
 def find_notes_beside(grid: Grid, header: Collection[int], body_start: int) -> dict[int, tuple[str, ...]]:
@@ -174,7 +174,7 @@ def find_marks(
     """The footnote marks of headers and body cells with their texts, where a note explains them.
 
     Marks are keyed as printed: ``(1)``, ``[a]``, ``*``, ``†``, or ``1`` where it is glued to a word.
-    Notes are looked for in the footnote rows first, then beside (`beside`) and around the table.
+    Notes are looked for in the footnote rows first, then next to (`beside`) and around the table.
     """
     notes: dict[str, str] = {}
     own = [next((cell for cell in grid.head[row] if not blank(cell)), "") for row in sorted(footnotes)]

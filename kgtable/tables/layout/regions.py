@@ -56,7 +56,7 @@ def split_regions(grid: Grid, begins: Sequence[int] | None = None) -> list[Grid]
 
 
 def _cut_at(grid: Grid, begins: Sequence[int]) -> list[Grid]:
-    """The tables that a user says a sheet has; a row that no table can begin at is told of in a notice."""
+    """The tables that a user says a sheet has; a row that no table can begin at is reported in a notice."""
     end = 1 if grid.streamed else len(grid.head)
     beyond = [row + 1 for row in begins if not 0 < row < end]
     if beyond:

@@ -48,8 +48,8 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
     """The lines that add up the lines right above them, without those that other lines added up before.
 
     Args:
-        values: lines by columns, not a number where there is none.
-        decimals: the digits behind the point of each; sums may be rounded there.
+        values: lines by columns, not a number if there is none.
+        decimals: the digits after the point of each; sums may be rounded there.
 
     >>> tens = np.array([[1000.0], [2000.0], [3000.0], [4000.0], [500.0], [4500.0], [7500.0]])
     >>> dict(find_runs(tens, np.zeros(tens.shape, dtype=int)).members)
@@ -87,7 +87,7 @@ def find_runs(values: npt.NDArray[np.float64], decimals: npt.NDArray[np.int64]) 
             good = (left <= slack[at][:, None]) & own_given & (begins >= 0)[:, :, None]
             agree, asked, several = _agreement(good, whole, more, wanted[at])
             hits = several & (agree >= MOST_AGREE * asked)
-            # Beside a column of rates or growth fewer columns add up, in figures that no chance explains.
+            # Next to a column of rates or growth fewer columns add up, in figures that no chance explains.
             part = several & ~hits & (agree >= 2)
             for place, length in np.argwhere(part).tolist():
                 hits[place, length] = sizes[at[place]][good[place, length]].sum() >= ENOUGH_FIGURES
@@ -131,7 +131,7 @@ def _agreement(
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Totals found: each with the rows it sums, none where they are not printed; and rows that tell a whole again."""
+    """Totals found: each with the rows it sums, none if they are not printed; and rows that tell a whole again."""
 
     totals: dict[int, tuple[int, ...]] = field(default_factory=dict)
     again: frozenset[int] = frozenset()
@@ -281,7 +281,7 @@ def _runs_apart(told: npt.NDArray[np.float64], known: Container[int]) -> dict[in
 def matrix_of(
     amounts: Sequence[Sequence[Decimal | None]],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """The amounts as floats, not a number where there is none, and the digits behind the point of each."""
+    """The amounts as floats, not a number if there is none, and the digits after the point of each."""
     values = [[float("nan") if value is None else float(value) for value in line] for line in amounts]
     digits = [[0 if value is None else max(0, -int(value.as_tuple().exponent)) for value in line] for line in amounts]
     return np.array(values, dtype=np.float64), np.array(digits, dtype=np.int64)

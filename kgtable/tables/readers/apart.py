@@ -34,7 +34,7 @@ _KINDS = {kind.__name__: kind for kind in (UnavailableTableError, UnreadableTabl
 
 
 def is_read_apart(file: TableFile, limits: ReadLimits) -> bool:
-    """Whether a file is read in another process: packed kinds always, pages and documents that are large."""
+    """Whether a file is read in another process: packed kinds always, pages and documents if large."""
     if file.format.apart is Apart.ALWAYS:
         return True
     try:
@@ -44,7 +44,7 @@ def is_read_apart(file: TableFile, limits: ReadLimits) -> bool:
 
 
 def read_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
-    """The tables and the text of a file, as its reader gives them, read in another process.
+    """The tables and the text of a file, as returned by its reader, read in another process.
 
     Raises `TableError` as the reader does, and where the file asks for more than the limits.
     """
@@ -121,13 +121,13 @@ class _Budget:
         self._cells, self._bytes = limits.max_cells, limits.max_unpacked
 
     def spend_cells(self, count: int) -> None:
-        """Raises `UnreadableTableError` where that are too many cells."""
+        """Raises `UnreadableTableError` if there are too many cells."""
         self._cells -= count
         if self._cells < 0:
             raise self._refusal(f"it has more than {self.limits.max_cells:,} cells.")
 
     def spend_bytes(self, count: int) -> None:
-        """Raises `UnreadableTableError` where that are too many bytes."""
+        """Raises `UnreadableTableError` if there are too many bytes."""
         self._bytes -= count
         if self._bytes < 0:
             raise self._refusal(f"its values take more than {self.limits.max_unpacked:,} bytes.")
@@ -149,7 +149,7 @@ class _ReadingProcess:
         self._reported = False
 
     def order(self, file: TableFile, limits: ReadLimits, what: str) -> bool:
-        """Ask for the tables or the rows of a file; False where the process has ended."""
+        """Ask for the tables or the rows of a file; False if the process has ended."""
         self._file, self._limits, self._seconds = file, limits, limits.seconds_for(file.path)
         self._longest = limits.seconds_for(file.path, limits.max_pages)
         self._reported = False
@@ -171,7 +171,7 @@ class _ReadingProcess:
         self.child.send(b"1\n")
 
     def stop(self) -> bool:
-        """Ask for no further rows; False where the process has ended."""
+        """Ask for no further rows; False if the process has ended."""
         return self.child.send(b"0\n")
 
     def message(self, budget: _Budget) -> Any:
@@ -205,7 +205,7 @@ class _ReadingProcess:
         return kind(message, path=self._file.relative, hint=hint)
 
     def release(self, *, done: bool) -> None:
-        """Keep the process for the next file where it is done with this one or refused it, else end it."""
+        """Keep the process for the next file if it finished or refused this one, else end it."""
         with _LOCK:
             if (done or self._reported) and not _IDLE:
                 _IDLE.append(self)
@@ -214,7 +214,7 @@ class _ReadingProcess:
 
 
 _START_SECONDS = 30.0
-"""How long a process may take to start on a busy machine, beside the time for the file."""
+"""How long a process may take to start on a busy machine, in addition to the time for the file."""
 _LOCK = threading.Lock()
 _IDLE: list[_ReadingProcess] = []
 

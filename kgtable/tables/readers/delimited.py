@@ -34,7 +34,7 @@ _DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
 
 
 _Lines: TypeAlias = Callable[[], Iterable[str]]
-"""Gives the lines of a text, again on each call."""
+"""Returns the lines of a text, from the start on each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _FileText:
             yield from text
 
     def lines_from(self, offset: int) -> Iterator[str]:
-        """The lines from a byte of the unpacked content on, which has to begin one."""
+        """The lines from a byte of the unpacked content on, which must begin a line."""
         with open_content(self.file) as content:
             content.seek(offset)
             codec = self.encoding.codec.removesuffix("-sig")
@@ -106,7 +106,7 @@ class DelimitedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowMark:
-    """Start of a piece of the rows: its first row, and the byte where that can be told."""
+    """Start of a piece of the rows: its first row, and the byte if known."""
 
     row: int
     offset: int | None

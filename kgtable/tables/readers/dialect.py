@@ -33,10 +33,10 @@ _JOINED = re.compile(r"\S[;|\t\x1f]\S|[^\s\d],\S|\S,[^\s\d]")
 
 @dataclass(frozen=True, slots=True)
 class TextDialect:
-    """How cells are told apart.
+    """How cells are separated.
 
-    `quote` encloses cells, and is empty where nothing does; `escape` precedes a character that is meant
-    as it is. Where it is `spaced`, the spaces behind a delimiter belong to it. With `strict`, a misplaced quote is an
+    `quote` encloses cells, and is empty if nothing does; `escape` precedes a character that is meant
+    as it is. Where it is `spaced`, the spaces after a delimiter belong to it. With `strict`, a misplaced quote is an
     error. Single rows that do not have `width` cells are read in one of the dialects `others` if they do there, with
     numbers in the columns `numbers`.
     """
@@ -51,7 +51,7 @@ class TextDialect:
     numbers: tuple[int, ...] = ()
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
-        """Rows of cells from lines that keep their line ends (as `open(newline="")` gives them)."""
+        """Rows of cells from lines that keep their line ends (as returned by `open(newline="")`)."""
         if self.others:
             return (self._other_row(read) or row if self._is_odd(row) else row for row, read in self._read(lines))
         return self._plain_rows(lines)
@@ -196,7 +196,7 @@ def _fit(sample: str, dialect: TextDialect, whole: bool) -> _Fit:
 
 
 def _agreeing(rows: Sequence[Row]) -> list[Row]:
-    """The rows as wide as most are, or as one beside them; none of a column of texts with a sign in them."""
+    """The rows as wide as most are, or as one next to them; none of a column of texts with a sign in them."""
     widths = [len(row) for row in rows]
     if max(widths, default=0) < 2 or max(widths) == 2 > widths[0]:
         return []
@@ -223,6 +223,6 @@ def _wholeness(rows: Sequence[Row], sample: str, delimiter: str) -> float:
 
 
 def _has_stray_quotes(sample: str, dialect: TextDialect) -> bool:
-    """Whether quotes open or close beside anything but the delimiter, a line end, an escape or a quote."""
+    """Whether quotes open or close next to anything but the delimiter, a line end, an escape or a quote."""
     edge = re.escape(dialect.delimiter + dialect.escape) + '=\r\n"' + " " * dialect.spaced
     return _share(re.compile(rf'[^{edge}]"[^{edge}]').search, sample.replace('""', "").splitlines()) > 0.2

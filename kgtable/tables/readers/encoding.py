@@ -85,14 +85,14 @@ def describe_content(start: bytes) -> str | None:
 
 
 def detect_encoding(chunks: Iterable[bytes], given: str | None = None) -> Encoding:
-    """The encoding of a file given as consecutive chunks of bytes, every one of which is looked at.
+    """The encoding of a file given as consecutive chunks of bytes, all of which are examined.
 
     The codec that is `given` holds, and what does not fit it becomes U+FFFD; else a byte order mark
     decides. Without one, NUL bytes at every other place mean UTF-16; text that decodes as UTF-8 is UTF-8;
     text with more sound than broken UTF-8 sequences is damaged UTF-8 (the broken ones become U+FFFD);
     everything else is in one of `CODE_PAGES`, Windows-1252 where nothing speaks for another.
 
-    Raises `BinaryContentError` where the bytes are not text.
+    Raises `BinaryContentError` if the bytes are not text.
 
     >>> detect_encoding([b"a,b"]).codec, detect_encoding([b"caf\\xe9"]).codec
     ('utf-8', 'cp1252')
@@ -143,7 +143,7 @@ def encoding_of(file: TableFile, chunks: Iterable[bytes], hint: str) -> Encoding
 
 
 def encoding_notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
-    """A notice where a byte does not fit UTF-8, or the encoding that is given."""
+    """A notice if a byte is not valid in UTF-8, or in the given encoding."""
     if encoding.fault is None:
         return ()
     name = CODE_PAGES.get(encoding.codec, encoding.codec)
@@ -181,7 +181,7 @@ def _alphabets() -> Mapping[str, list[frozenset[str]]]:
 def _explained(sample: bytes, codec: str) -> float | None:
     """The share of characters beyond ASCII that one language explains; None if bytes do not fit.
 
-    Signs count where they stand as in a sentence, and letters of other scripts where no Latin one is beside them.
+    Signs count where they are placed as in a sentence, and letters of other scripts where no Latin one is next to them.
     """
     try:
         text = f" {sample.decode(codec)} "
@@ -205,7 +205,7 @@ def _explained(sample: bytes, codec: str) -> float | None:
 
 
 def _is_plausible(sign: str, before: str, after: str) -> bool:
-    """Whether a sign that is not a letter may stand there: symbols beside a word, quotes and brackets around one."""
+    """Whether a sign that is not a letter may occur there: symbols next to a word, quotes and brackets around one."""
     kind = unicodedata.category(sign)
     if "─" <= sign <= "▟" or not (sign.isprintable() or sign == "\xa0"):
         return False

@@ -61,7 +61,7 @@ def page_text(root: etree._Element, tables: Sequence[etree._Element], title: str
 
 
 def is_hidden(element: etree._Element) -> bool:
-    """Whether an element says of itself that it is not shown."""
+    """Whether an element is marked as hidden."""
     return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
 
 
@@ -74,7 +74,7 @@ class _PageText:
         self._level = 0
 
     def walk(self, root: etree._Element) -> None:
-        """Goes over all elements in document order; nothing is called again for a nested one."""
+        """Visits all elements in document order, without recursion for nested ones."""
         events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
         for event, element in events:
             tag = element.tag if isinstance(element.tag, str) else ""
@@ -98,7 +98,7 @@ class _PageText:
         self._close()
 
     def _nested(self, table: etree._Element) -> None:
-        """Tables inside a cell stand where the outer one does."""
+        """Tables inside a cell have the position of the outer one."""
         for inner in table.iterdescendants("table"):
             if inner in self._tables:
                 self.places[self._tables[inner]] = len(self.paragraphs)
@@ -139,7 +139,7 @@ def visible_text(element: etree._Element) -> str:
     """The text inside an element, nested tables and hidden parts left out.
 
     Runs of spaces and line ends become one space, ``<br>`` and the edges of blocks a line end;
-    a no-break space stays. A picture counts by its alternative text where there is no other text.
+    a no-break space stays. A picture counts by its alternative text if there is no other text.
     """
     if not len(element):
         return sound_text(_collapsed(element.text).strip(" "))
@@ -238,7 +238,7 @@ _BEFORE, _AFTER = 3, 2
 def read_html(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The tables of a page in its order, nested ones on their own, those used for layout left out.
 
-    Raises `TableError` where the page cannot be read or has no table.
+    Raises `TableError` if the page cannot be read or has no table.
     """
     grids = list(read_page(file, limits).grids)
     if not grids:
@@ -247,7 +247,7 @@ def read_html(file: TableFile, limits: ReadLimits) -> list[Grid]:
 
 
 def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
-    """The tables and the text of a page. Raises `TableError` where the page cannot be read."""
+    """The tables and the text of a page. Raises `TableError` if the page cannot be read."""
     content = read_bytes(file, limits)
     encoding = _encoding(file, content)
     text = content.decode(encoding.codec, encoding.errors)

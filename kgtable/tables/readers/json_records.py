@@ -47,7 +47,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
 
     Numbers keep their digits. A key that always holds objects becomes a column for each of their members, called
     ``key.member``; other nested values become JSON text; ``null`` is that word and a key that a
-    record lacks an empty cell. Raises `TableError` where the file is not JSON or holds no records.
+    record lacks an empty cell. Raises `TableError` if the file is not JSON or holds no records.
     """
     encoding = encoding_of(file, chunks(file, limits), "Is it JSON text?")
     if file.suffix != ".json":

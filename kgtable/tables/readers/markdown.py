@@ -28,7 +28,7 @@ _BEFORE, _AFTER = 3, 2
 def read_markdown(file: TableFile, limits: ReadLimits) -> ReadContent:
     """The pipe tables of a Markdown file and its text; row 0 is the header row, the line of dashes no row.
 
-    Raises `TableError` where the file cannot be read.
+    Raises `TableError` if the file cannot be read.
     """
     content = read_bytes(file, limits)
     encoding = encoding_of(file, [content], "Save it as UTF-8 text.")
@@ -82,7 +82,7 @@ def _plain(cell: str) -> str:
 
 
 def _without_closing_marks(text: str) -> str:
-    """The text of a heading, of which spaces and number signs may be printed behind it as well.
+    """The text of a heading, which spaces and number signs may follow as well.
 
     >>> _without_closing_marks(" Ports #1 ## "), _without_closing_marks(" C#"), _without_closing_marks(" #")
     ('Ports #1', 'C#', '')
@@ -190,7 +190,7 @@ class _Document:
 
 
 def _begins_table(lines: list[str], index: int) -> bool:
-    """Whether a header row and a line of dashes with as many cells stand here."""
+    """Whether a header row and a line of dashes with as many cells are here."""
     if "|" not in lines[index] or index + 1 >= len(lines):
         return False
     dashes = lines[index + 1]

@@ -62,7 +62,7 @@ class DefaultStyles:
         self._end = 0
 
     def add(self, column: etree._Element, times: int) -> None:
-        """Take the next column, which stands `times` times, into account."""
+        """Take the next column, which is repeated `times` times, into account."""
         self._starts.append(self._end)
         self._names.append(column.get(_TABLE + "default-cell-style-name", ""))
         self._end += times
@@ -128,7 +128,7 @@ def _number_code(part: etree._Element) -> str:
 
 
 def clock_text(value: str) -> str:
-    """A length of time in the form of ISO 8601 with hours, minutes and seconds parted by colons; else "".
+    """A length of time in the form of ISO 8601 with hours, minutes and seconds separated by colons; else "".
 
     >>> clock_text("PT26H05M00S"), clock_text("-P1DT2H"), clock_text("PT0H1M2.50S"), clock_text("26:05")
     ('26:05:00', '-26:00:00', '0:01:02.5', '')

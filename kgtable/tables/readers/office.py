@@ -32,8 +32,8 @@ MAX_PART = 256 << 20
 def read_docx(file: TableFile, limits: ReadLimits) -> ReadContent:
     """The tables and the text of a Word document; deleted text, headers and footers are left out.
 
-    A table's heading are those it is under, its caption the paragraph beside it that is one. Raises
-    `UnreadableTableError` where the file is damaged, encrypted or beyond the limits.
+    A table's heading are those it is under, its caption the paragraph next to it that is one. Raises
+    `UnreadableTableError` if the file is damaged, encrypted or beyond the limits.
     """
     with open_office_file(file, limits, "document") as archive:
         styles = _styles(parse_part(archive, "word/styles.xml", file))
@@ -55,7 +55,7 @@ SAVE_ANEW = "Open and save it again in the program it came from."
 def open_office_file(file: TableFile, limits: ReadLimits, kind: str) -> zipfile.ZipFile:
     """The archive of an Office file, checked against the limits.
 
-    Raises `UnreadableTableError` where it is none, is encrypted or unpacks too far.
+    Raises `UnreadableTableError` if it is none, is encrypted or unpacks too far.
     """
     try:
         with file.path.open("rb") as stream:
@@ -75,7 +75,7 @@ def open_office_file(file: TableFile, limits: ReadLimits, kind: str) -> zipfile.
 def parse_part(archive: zipfile.ZipFile, name: str, file: TableFile) -> etree._Element | None:
     """The XML of a part, None if there is none. Entities are not expanded.
 
-    Raises `UnreadableTableError` where it is not sound XML.
+    Raises `UnreadableTableError` if it is not sound XML.
     """
     try:
         info = archive.getinfo(name)
@@ -127,7 +127,7 @@ class _WordDocument:
     breaks: int = 0
 
     def walk(self, root: etree._Element) -> None:
-        """Goes over the blocks of the body; what is wrapped in content controls is part of it."""
+        """Visits the blocks of the body, including those wrapped in content controls."""
         body = root.find(f"{W}body")
         for block in _blocks(root if body is None else body):
             if block.tag == f"{W}p":
@@ -348,9 +348,9 @@ _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 def read_pptx(file: TableFile, limits: ReadLimits) -> ReadContent:
-    """The tables and the text of a presentation in the order of its slides, notes behind their slide.
+    """The tables and the text of a presentation in the order of its slides, notes after their slide.
 
-    Raises `UnreadableTableError` where the file is damaged, encrypted or beyond the limits.
+    Raises `UnreadableTableError` if the file is damaged, encrypted or beyond the limits.
     """
     paragraphs: list[Paragraph] = []
     places: list[TextPlace] = []

@@ -36,7 +36,7 @@ _DAMAGED = "Get a complete copy of the file."
 def read_columnar(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The one table of a Parquet, Feather or Arrow file; row 0 holds the column names.
 
-    Raises `TableError` where the file is damaged, has no columns, or is beyond the limits.
+    Raises `TableError` if the file is damaged, has no columns, or is beyond the limits.
     """
     rows = ColumnarRows(file)
     try:

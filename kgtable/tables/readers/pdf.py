@@ -96,7 +96,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
         raise _damaged(file, _reason(error)) from error
     except (MemoryError, SystemError) as error:  # the latter where the interpreter itself runs out of it
         raise _damaged(file, "it needs more memory than a file may take") from error
-    except Exception as error:  # a recursion too deep: whatever a file leads to
+    except Exception as error:  # such as a recursion that is too deep
         raise _damaged(file, _reason(error)) from error
     return (count, sound_text(title) if isinstance(title, str) else ""), pages
 

@@ -1,4 +1,4 @@
-"""Tables of a PDF without rules between their cells: words that stand below each other."""
+"""Tables of a PDF without rules between their cells: words aligned below each other."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _ruled_off(rules: Sequence[Rule], table: PdfTable, top: float, bottom: float
 
 
 def rows_in_columns(lines: Sequence[Line], table: PdfTable) -> list[Row] | None:
-    """Lines as rows of a table by alignment that they go on with; None if they stand otherwise."""
+    """Lines as rows of a table by alignment that they go on with; None if they are not aligned."""
     rows: list[Row] = []
     for line in lines:
         parts = line.segments()
@@ -106,7 +106,7 @@ def header_above(text: list[Line], first: Line, table: PdfTable) -> int:
 
 
 def table_end(lines: list[Line], start: int) -> int:
-    """Behind the last line of a run that begins here and could be a table: lines of several segments."""
+    """The end of a run of lines that begins here and could be a table: lines of several segments."""
     if len(lines[start].segments()) < 2:
         return start
     end, last = start + 1, start + 1
@@ -152,7 +152,7 @@ def lists_pages(lines: Sequence[str]) -> bool:
 
 
 def aligned(lines: list[Line], page: int) -> PdfTable | None:
-    """The lines as a table where their segments stand below each other; None if they are running text."""
+    """The lines as a table if their segments are aligned; None if they are running text."""
     split = [line.segments() for line in lines]
     several = [parts for parts in split if len(parts) > 1]
     if len(several) < 2:
@@ -221,7 +221,7 @@ def _is_tabular(cells: list[list[str]], several: Sequence[Sequence[Line]]) -> bo
     if sum(len(column) >= 2 for column in cells) < 2:
         return False
     if len(cells) == 2 and all(_MARK.fullmatch(text) for text in cells[1]):
-        return False  # kinds in brackets at the margin, as manuals set them beside definitions
+        return False  # kinds in brackets at the margin, as manuals set them next to definitions
     if figures >= 0.4 * others:
         return len(several) >= 2
     wordy = [median(len(text.split()) for text in column) for column in cells if column]
@@ -258,7 +258,7 @@ def _unwrapped(rows: list[list[str]], merged: list[Area], lines: list[Line]) -> 
 
 
 def _step_within_cells(steps: list[float]) -> float:
-    """Up to which distance lines belong to one row; 0 where all lines stand equally far apart."""
+    """Up to which distance lines belong to one row; 0 if all lines are equally far apart."""
     if len(steps) < 2:
         return 0.0
     ordered = sorted(steps)

@@ -1,6 +1,6 @@
 """The layout of PDF pages: lines, columns of text, tables by alignment, paragraphs, headings.
 
-Words come with their boxes; what belongs together is found by how they stand to each other.
+Words come with their boxes; what belongs together is found by their relative positions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def page_blocks(page: dict[str, Any], number: int, furniture: frozenset[str]) ->
     Args:
         page: what the worker printed of it.
         number: the page's number, from 1.
-        furniture: running lines as `furniture_key` gives them.
+        furniture: running lines as returned by `furniture_key`.
     """
     words = [Word(*word) for word in page["words"] if word[0].strip()]
     height = page["height"]
@@ -74,7 +74,7 @@ def furniture_key(text: str) -> str:
 
 
 def in_margin(line: Line, height: float) -> bool:
-    """Whether a line stands where running headers and footers do."""
+    """Whether a line is where running headers and footers are."""
     return line.bottom < 0.09 * height or line.top > 0.91 * height
 
 
@@ -255,7 +255,7 @@ def _paragraphs(lines: list[Line], page: int) -> list[TextBlock]:
 
 
 def mark_headings(blocks: Sequence[TextBlock]) -> None:
-    """Gives blocks that are headings the size by which they are ranked."""
+    """Assigns heading blocks the size by which they are ranked."""
     sizes: Counter[float] = Counter()
     for block in blocks:
         for line in block.lines:

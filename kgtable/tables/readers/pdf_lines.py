@@ -36,7 +36,7 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The words parted by spaces."""
+        """The words separated by spaces."""
         return " ".join(word.text for word in self.words)
 
     @property
@@ -99,7 +99,7 @@ class PdfTable:
         return max(map(len, self.rows), default=0)
 
     def without_empty_columns(self) -> PdfTable:
-        """The table without columns that no row has words in; which areas are merged is not told then."""
+        """The table without columns that no row has words in; merged areas are not reported then."""
         used = [at for at in range(self.width) if any(at < len(row) and row[at] for row in self.rows)]
         if len(used) == self.width:
             return self

@@ -32,7 +32,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def main() -> None:
-    """Serve orders until there is none for a while, or the process that gives them has ended."""
+    """Serve orders until none arrives for a while, or the process that sends them has ended."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that a library prints gets among the lines
     signal.signal(signal.SIGINT, signal.SIG_IGN)

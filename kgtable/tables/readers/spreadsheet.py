@@ -79,7 +79,7 @@ def _sheet(workbook: CalamineWorkbook, number: int) -> SheetValues:
 
 
 def _by_library(read: Callable[[], _Read]) -> _Read:
-    """What the library gives. Raises `PasswordNeededError`, or `ValueError` for any other fault."""
+    """The library's result. Raises `PasswordNeededError`, or `ValueError` for any other fault."""
     from python_calamine import PasswordError
 
     try:
@@ -109,7 +109,7 @@ def read_spreadsheet(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The sheets of a workbook that hold something, in the workbook's order.
 
     A text file under a workbook's name (programs that "export to Excel" write such) is read as what
-    it is. Raises `TableError` where the file is damaged, protected, empty or beyond the limits.
+    it is. Raises `TableError` if the file is damaged, protected, empty or beyond the limits.
     """
     try:
         with file.path.open("rb") as stream:
@@ -209,7 +209,7 @@ def _read_workbook(
 
 
 def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> list[Grid]:
-    """The grids, the faults of other sheets as notices; raises `TableError` where there is no grid."""
+    """The grids, the faults of other sheets as notices; raises `TableError` if there is no grid."""
     if not grids:
         empty = EmptyTableError("no sheet holds a cell.", path=file.relative, hint="Put a table into it.")
         raise faults[0] if faults else empty
@@ -270,7 +270,7 @@ def _shows_of_dates(code: str) -> str:
 
 
 def date_text(text: str, code: str) -> str:
-    """The first day of a month or year as a format shows it that gives no day; any other text as it is.
+    """The first day of a month or year in a format that shows no day; any other text as is.
 
     >>> date_text("2023-01-01", "mmm-yy"), date_text("2023-01-01", "yyyy"), date_text("2023-01-31", "mmm-yy")
     ('Jan 2023', '2023', '2023-01-31')
@@ -285,7 +285,7 @@ def date_text(text: str, code: str) -> str:
 
 
 def first_day(text: str, code: str) -> str:
-    """The day, in the form of ISO 8601, that a format shows as `text`; "" for a text that `date_text` gives for none.
+    """The day, in the form of ISO 8601, that a format shows as `text`; "" for a text that `date_text` returns for none.
 
     >>> first_day("Jan 2023", "mmm-yy"), first_day("2023", "yyyy"), first_day("2023", "0")
     ('2023-01-01', '2023-01-01', '')

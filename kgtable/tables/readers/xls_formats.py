@@ -1,6 +1,6 @@
 """Number formats, indents and raised marks of .xls workbooks, which the library that reads their values leaves out.
 
-What is damaged beyond reading here gives no details; whether the file can be used at all is decided where its values
+Unreadable parts yield no details here; whether the file can be used at all is decided where its values
 are read.
 """
 
@@ -16,7 +16,7 @@ from kgtable.values.text import joined_runs, sound_text
 
 
 def xls_details(content: bytes) -> dict[str, SheetDetails]:
-    """Formats, indents and raised marks by the names of the sheets; nothing where the file is damaged."""
+    """Formats, indents and raised marks by the names of the sheets; nothing if the file is damaged."""
     try:
         with xlrd.open_workbook(
             file_contents=content, formatting_info=True, ragged_rows=True, logfile=io.StringIO()
