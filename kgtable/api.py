@@ -102,7 +102,7 @@ def build(
         encoding: that of the text files, such as ``windows-1251``; None detects it, and one in the mapping wins.
         model: a model, or its name, that is asked what is undecided about the tables, see `annotate`. One that fails
             leaves the graph as it is without it.
-        dry_run: ask nothing; the report tells what asking would take.
+        dry_run: call no model; the report has the estimated usage.
         progress: is called as the build advances.
 
     Returns:
@@ -159,16 +159,16 @@ def _built(paths: Sequence[PathLike] | Walk, directory: PathLike, embedding: str
 
 
 def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bool = False) -> AnnotationReport:
-    """Ask a model what is undecided about the tables of a graph, and bring the graph up to date with what it proposes.
+    """Ask a model about undecided properties of a graph's tables, and update the graph with its proposals.
 
     It is asked for names of columns and titles of tables that have none, for role and kind of columns whose meaning is
     not sure, and for units and scales of measures that print none, once for each table that was not shown to it before.
-    What it proposes is in the mapping; what is printed or decided there wins over it.
+    Its proposals are in the mapping; what is printed or decided there takes precedence.
 
     Args:
         directory: where the graph is.
         model: the name of a model as for `KnowledgeGraph.ask`, or a model; None takes that of the settings.
-        dry_run: ask nothing, and tell what asking would take.
+        dry_run: call no model, and report the estimated usage.
 
     Raises `ConfigError` without a model, `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`,
     `MappingError`, leaves of `LLMError` if the model fails (what it proposed before is kept), `StorageError`.
@@ -186,9 +186,9 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
 
 
 def decide(directory: PathLike, table: str, decisions: Mapping[str, str], *, column: str = "") -> KnowledgeGraph:
-    """Decide how a table of the graph in `directory` is read, bring the graph up to date with it, and open it.
+    """Record a decision about a table of the graph in `directory`, rebuild the graph, and open it.
 
-    `KnowledgeGraph.preview` shows what a decision changes without deciding it. What is decided is in the mapping.
+    `KnowledgeGraph.preview` shows the effect of a decision without recording it. Decisions are in the mapping.
 
     Args:
         table: the id of a table, or of a sheet that holds several.

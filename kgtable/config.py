@@ -33,7 +33,7 @@ _SHORTEST_SECRET = 8
 
 
 class Secret:
-    """A key that does not show itself in a repr, a log or a message; `reveal` gives it."""
+    """A key that is hidden in a repr, a log or a message; `reveal` returns it."""
 
     __slots__ = ("_text",)
 
@@ -128,12 +128,12 @@ class Settings:
 
     @property
     def uses_llm(self) -> bool:
-        """Whether a language model is asked: not ``none``, and with a base URL or a key."""
+        """Whether a language model is configured: not ``none``, and with a base URL or a key."""
         return self.model != NO_MODEL and (self.endpoint_given or self.endpoint.key is not None)
 
 
 class AskOptions(TypedDict, total=False):
-    """The settings that one question may override; what is None or left out is taken from `Settings`.
+    """The settings that one question may override; fields that are None or missing are taken from `Settings`.
 
     `method` and `k` say how triples are retrieved. `model`, `base_url` and `api_key` name a model; the
     model ``"none"`` stands for rules. `rerank` lets the model order the best tables, `presentation` and
@@ -269,7 +269,7 @@ _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def _typed(name: str, value: Any, source: str) -> Any:
-    """The value as the type its setting has; the environment gives text only."""
+    """The value as the type of its setting; the environment holds text only."""
     kind = _TYPES.get(name)
     if kind is None:
         raise ConfigError(

@@ -102,7 +102,7 @@ class TableError(KgtableError):
 
 
 class UnreadableTableError(TableError):
-    """The file is damaged, locked, not of the kind its name says, or beyond the limits."""
+    """The file is corrupt, locked, not of the kind its name says, or beyond the limits."""
 
 
 class UnavailableTableError(UnreadableTableError):
@@ -150,11 +150,11 @@ class StorageError(GraphError):
 
 
 class NoSpaceError(StorageError):
-    """There is no room left on the disk, or for this user."""
+    """The disk, or the user's quota, is full."""
 
 
 class DamagedGraphError(StorageError):
-    """A file of the graph is missing or not what was written."""
+    """A file of the graph is missing or corrupt."""
 
 
 class QueryError(GraphError):
@@ -207,7 +207,7 @@ class LLMReplyError(LLMError):
 
 
 class LLMContextError(LLMReplyError):
-    """A prompt that does not fit the model's context window. `excess` is by how many tokens, None if not known."""
+    """A prompt that does not fit the model's context window. `excess` is by how many tokens, None if unknown."""
 
     excess: int | None = None
 

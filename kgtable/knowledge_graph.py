@@ -144,7 +144,7 @@ class KnowledgeGraph:
         return self._closed
 
     def close(self) -> None:
-        """Release the store, the indexes, the models and the connections; closing twice does no harm.
+        """Release the store, the indexes, the models and the connections. Idempotent.
 
         The embedding model is shared by all open graphs and goes with the last of them. Any later use of
         the graph, or of what reads it, raises `GraphClosedError`.
@@ -270,7 +270,7 @@ class KnowledgeGraph:
         return found
 
     def decisions(self, table: str = "") -> list[dict[str, Any]]:
-        """What people decided about tables and columns, or what holds for one `table`.
+        """The users' decisions about tables and columns, or those that apply to one `table`.
 
         Each decision has ``table`` (ids or patterns, empty for all), ``column``, and ``decided``: names → texts as
         `kgtable.decide` takes them. Raises `MappingError`.
@@ -341,7 +341,7 @@ class KnowledgeGraph:
     def sql(self, query: str) -> pd.DataFrame:
         """Run one SELECT over the tables in DuckDB's SQL, into rows of exact decimals, dates and texts.
 
-        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL.
+        `sql_schema` lists the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL.
         Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
 
         >>> kg.sql("SELECT planet FROM planets ORDER BY diameter_km DESC LIMIT 1").iloc[0, 0]
@@ -390,7 +390,7 @@ class KnowledgeGraph:
         rerank: bool = True,
         tables: Sequence[str] | None = None,
     ) -> Retrieval:
-        """Find the triples that may answer a question, and rank the tables that they lie in.
+        """Find the triples that may answer a question, and rank their tables.
 
         Args:
             question: in plain words.
@@ -450,7 +450,7 @@ class KnowledgeGraph:
 
     @_once
     def index(self) -> GraphIndex:
-        """The search index, opened once for all that read it: it keeps some fifty files open.
+        """The search index, opened once for all readers: it keeps about fifty files open.
 
         Raises `VocabularyIndexError` if it is missing or damaged, and for a connected graph, which has none.
         """
@@ -501,7 +501,7 @@ class KnowledgeGraph:
     def chat(
         self, *, llm: LLM | None = None, tables: Sequence[str] | None = None, **options: Unpack[AskOptions]
     ) -> Chat:
-        """Start a conversation: `Chat.ask` answers like `ask`, and understands questions that build on those before.
+        """Start a conversation: `Chat.ask` answers like `ask`, and understands follow-up questions.
 
         The arguments are those of `ask`; ``max_cost`` bounds the whole conversation.
 
@@ -772,7 +772,7 @@ class KnowledgeGraph:
             lease.release()
 
     def info(self, *, relations: bool = False, columns: bool = False) -> dict[str, Any]:
-        """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
+        """The graph's contents: counts of tables, cells by kind, quads and units, the tables, errors.
 
         Args:
             relations: add ``relations``, the joins and unions of the tables.
@@ -803,7 +803,7 @@ class KnowledgeGraph:
     def push(self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent) -> int:
         """Copy the graph to a Graph Store Protocol address, and return the number of triples sent.
 
-        What was sent is remembered next to the graph: a push that broke off goes on, and one after a build sends what
+        The state of a push is kept next to the graph: an interrupted push resumes, and one after a build sends what
         changed and deletes what is gone.
 
         Args:

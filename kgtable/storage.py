@@ -279,7 +279,7 @@ POINTER = "kgtable.json"
 
 
 def refuse_within_graph(path: Path) -> None:
-    """Raise `StorageError` for an output in the directory of a graph, which only its own files may stand in."""
+    """Raise `StorageError` for an output in the directory of a graph, which may hold only its own files."""
     with storage_errors(path):
         path.exists()  # a name that is too long
         target = Path(os.path.realpath(path))
@@ -299,14 +299,14 @@ def output_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _PassingWriter(io.BufferedWriter):
-    """Writes to a device or a pipe; there is no going back in it, whatever the system says of it."""
+    """Writes to a device or a pipe; it cannot seek, even if the system reports that it can."""
 
     def seekable(self) -> bool:
         return False
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What is at the path, links followed; None if nothing is."""
+    """The status of the path, links followed; None if nothing is there."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -436,7 +436,7 @@ RECORD = ".checksums"
 """The file in a folder with the CRC-32 of its files by name, and under the name "" of these numbers themselves."""
 
 PARTS = ".parts"
-"""The name of that file in the folder of a generation, whose store and index have records of their own."""
+"""The name of that file in the folder of a generation; its store and index have their own records."""
 
 _PIECE = 1 << 20
 
@@ -484,7 +484,7 @@ def differing(folder: Path, files: Iterable[str] | None = None, name: str = RECO
     """The names of files that are missing or differ from their recorded checksum, sorted.
 
     All recorded files of the folder are compared, or those of them in `files`. A folder that is removed meanwhile
-    gives none. Checksums recognise damage, not forgery; files without a record are not judged.
+    yields none. Checksums detect damage, not forgery; files without a record are not checked.
     """
     known = recorded(folder, name)
     found = []

@@ -330,7 +330,7 @@ SENTENCES = {
 """What each status says to a person."""
 
 UNSUPPORTED = "Not supported by the cells."
-"""What is said in its place of an answer that is not grounded."""
+"""The status text of an answer that is not grounded."""
 
 
 def verdict(answer: Answer) -> str:

@@ -46,9 +46,9 @@ log = logging.getLogger(__name__)
 STAGE, REPAIR = "answer", "repair"
 
 MOST_SHORTENED = 5
-"""Prompts that are tried, each shorter than the one before, where a model says that they are too long."""
+"""Attempts with ever shorter prompts if a model rejects them as too long."""
 LONGEST_REPLY = 20_000
-"""Characters of a reply that are sent back for repair."""
+"""Maximum characters of a reply sent back for repair."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ SECOND_PRESENTATION, SECOND_PROMPT = "by-subject", PromptSetting.INSTRUCTIONS_FI
 def confirmed(first: Answer, second: Answer) -> Answer:
     """The first answer checked by a second reading: verified if both programs return the same from one table.
 
-    What else speaks against the first answer stays. Both are grounded, or nothing is confirmed.
+    Other reasons against the first answer stay. Both must be grounded, or nothing is confirmed.
     """
     if not first.grounded or first.verified:
         return first
@@ -296,12 +296,12 @@ def _said(answer: Answer) -> object:
 
 
 SMALL_COST = Decimal("0.01")
-"""Dollars of a first request up to which a conversation has the model read a question twice."""
+"""Maximum cost of a first request, in dollars, for the model to read a question twice in a conversation."""
 
 FAULTS_OF_REPLIES = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError,
 )  # fmt: skip
-"""What a reply that nothing foresaw may end in; a fault of a disk or a connection is none of them."""
+"""Errors that an unforeseen reply may raise; disk and connection errors are not among them."""
 
 
 class Asker:

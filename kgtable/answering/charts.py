@@ -260,7 +260,7 @@ MOST_POINTS = 60
 def chart_of_columns(columns: Mapping[str, Sequence[Any]], title: str = "", unit: str | None = None) -> Chart | None:
     """The chart of a result, whose columns are chosen by what they hold; None if nothing can be drawn.
 
-    The first column of numbers is drawn over the texts that tell the rows apart, or over a column of years. A column
+    The first column of numbers is drawn over the texts that distinguish the rows, or over a column of years. A column
     with one QUDT unit alone says what the numbers are in, where no `unit` is given. Of a long result the first
     `MOST_POINTS` rows are drawn.
     """

@@ -30,9 +30,9 @@ SHOWN_TURNS = 5
 LONGEST_SHOWN = 600
 """Characters of a question, an answer or a calculation that a model is shown."""
 MOST_WORDS = 8
-"""By rules, a longer question says by itself what it asks."""
+"""The rules take a longer question as complete."""
 MOST_TRIED = 4
-"""Rewritings that are answered to choose among them."""
+"""Number of rewritings that are answered to choose among them."""
 STAGE = "follow-up"
 NO_FOLLOW_UP = "Without a model, a follow-up can change a year, a name, the measure, the aggregate, or the grouping."
 

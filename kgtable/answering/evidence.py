@@ -24,7 +24,7 @@ CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 
 
 SURE_TABLES = 2
-"""Tables that are likely however small their score, with those that join them."""
+"""Number of tables that count as likely with any score, along with those that join them."""
 
 MOST_TABLES = 20
 LEAST_SHARE = 0.02
@@ -97,7 +97,7 @@ class Citation:
     scale: str | None = None
     predicate: str = ""
     per: str | None = None
-    """What the unit is per, such as a share, where QUDT has no such unit."""
+    """The denominator of the unit, such as a share, if QUDT has no such unit."""
 
     @property
     def power(self) -> int:

@@ -141,7 +141,7 @@ def agrees(
         stated: the number in the text.
         actual: the number with its scale applied.
         power: the power of ten that it is printed with, which may be left out in the text.
-        unit: its QUDT unit. A unit in the text must be the same or, but for currencies, convert into it;
+        unit: its QUDT unit. A unit in the text must be the same or, except for currencies, convert into it;
             a bare ratio may be given in percent.
         unsigned: whether the minus of a negative number may be put in words.
     """

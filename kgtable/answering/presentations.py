@@ -30,7 +30,7 @@ from kgtable.tables.linearize import decoded, heading_of
 from kgtable.tables.model import Table
 
 MOST_TABLES = 30
-"""How many tables are shown at most, as in the thesis; the room ends before that where they are long."""
+"""Maximum number of tables shown, as in the thesis; fewer fit if they are long."""
 
 _FOLDER = PACKAGE / "answering" / "prompts" / "presentations"
 NumberedRow = tuple[int, tuple[str, ...]]

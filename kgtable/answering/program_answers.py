@@ -69,10 +69,10 @@ MOST_ROWS = 300
 """Rows of a result that an answer holds."""
 
 COUNTED_CELLS = 10_000
-"""Up to how many cells are counted that a program read."""
+"""Maximum count of the cells that a program read."""
 
 _KEPT_CELLS = 2_000_000
-"""Cells of the relations that are kept; the tables of one question, which are in memory together, are kept anyhow."""
+"""Maximum cells of cached relations; the tables of one question, which are in memory together, are always kept."""
 
 
 class EvidenceRelations(Mapping[str, Relation]):

@@ -258,7 +258,7 @@ def make_prompt(
 
 
 _PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
-"""Its form is in the prompt: what is not a program goes back to the model with the fault named."""
+"""Its form is in the prompt: an invalid program goes back to the model with its error."""
 
 _CITATIONS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 

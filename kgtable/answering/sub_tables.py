@@ -26,7 +26,7 @@ CHOSEN_ROWS = 12
 FIRST_ROWS = 3
 """Rows of another table that are shown at first: the best, and its first ones as examples."""
 MOST_CELLS = 500
-"""Cells of the rows of the best table that are shown where room is left; a short table is shown whole all the same."""
+"""Cells of the best table's rows that are shown if space is left; a short table is always shown whole."""
 WIDEST = 30
 """Columns whose cells are shown next to those where something was found; the others are listed with examples."""
 MOST_NAMED = 60
@@ -34,9 +34,9 @@ MOST_NAMED = 60
 EXAMPLES = 2
 LONGEST_EXAMPLE = 30
 LONGEST_COLUMNS = 160
-"""Characters of the columns of a table that is named in a line."""
+"""Characters of the column list of a table that is named on one line."""
 MOST_GAPS = 4
-"""Ranges of rows that the line of what is left out names."""
+"""Ranges of rows named in the line about omitted rows."""
 
 
 SPECIAL_ROWS = {

@@ -73,7 +73,7 @@ MOST_READ = 2_000
 
 MOST_VALUES = 300
 RIVAL = 0.3
-"""From what share of the answer's own probability on another program makes the answer ambiguous."""
+"""Minimum probability of another program, as a share of the answer's own, that makes the answer ambiguous."""
 
 RIVAL_TABLE = 0.05
 """The same for a program over other tables."""
@@ -92,13 +92,13 @@ _KINDS = {
 """The kinds of values that answer a question."""
 
 FEWEST_WORDS = 3
-"""Words that a remark says beyond the result."""
+"""Minimum words of a remark beyond the result."""
 
 NOT_GIVEN = "no value given"
-"""The answer where a row fits and its cell is blank."""
+"""The answer if a row fits and its cell is blank."""
 
 NO_SECOND_READER = "The rules do not read the question alike, so no second reader confirms it."
-"""The doubt that a second reading by the model takes away."""
+"""The doubt that a second reading by the model resolves."""
 
 
 class Judgement(NamedTuple):
@@ -228,7 +228,7 @@ class _Judge:
         return result
 
     def _cells(self) -> list[Citation]:
-        """The cells that the reply cites; each that is none is a fault."""
+        """The cells that the reply cites; an unknown cell is an error."""
         found = []
         for id in self._draft.citations:
             cell = self._evidence.resolve(id)
@@ -501,7 +501,7 @@ def _text_datum(cell: Citation) -> Datum:
 
 
 def _kind(value: Datum) -> str:
-    """What a value is to a question: a truth, a number, a time, the name of something, or a text."""
+    """Kind of a value in an answer: a truth value, a number, a time, the name of something, or a text."""
     if isinstance(value.value, bool) or normal(text_of(value)) in ("yes", "no"):
         return "truth"
     if value.number is not None:

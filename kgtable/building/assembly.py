@@ -89,7 +89,7 @@ def _sum(one: Mapping[_Key, int], other: Mapping[_Key, int]) -> dict[_Key, int]:
 
 
 CONVERT_ALL_ABOVE = 0.3
-"""With a greater share of its quads gone or changed, a graph is converted and loaded again."""
+"""If a larger share of its quads is gone or changed, a graph is converted and loaded again."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ CREATE INDEX tables_by_path ON tables (path, position);
 """
 
 MOST_NEAR = 3
-"""Ids that are named in place of one that is not there."""
+"""Number of similar ids suggested for an unknown one."""
 
 
 @dataclass(frozen=True)

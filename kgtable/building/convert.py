@@ -41,7 +41,7 @@ from kgtable.tables.model import Grid, ReadContent, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 
 _CONVERTING = ("values", "text", "tables", "ontology", "graph")
-"""Rooms of the package that decide which statements a file becomes."""
+"""Subpackages that decide which statements a file becomes."""
 
 
 @cache
@@ -62,7 +62,7 @@ def conversion_version() -> str:
 _CONVERTERS = (Path(__file__), Path(__file__).with_name("contents.py"))
 
 SPLIT_ABOVE = 4_000_000
-"""Delimited files of more bytes are shared out among the processes by rows."""
+"""Delimited files above this many bytes are split by rows among the processes."""
 
 LONG_TABLE = 10_000
 """Rows from which a table's progress is reported."""
@@ -130,7 +130,7 @@ class ConversionJob:
     contents: Path | None = None
     """Where the contents of the tables go that an index is made from, if they are wanted."""
     mark: Path | None = None
-    """Where the number of the file goes that is being converted, for whoever finds the process ended."""
+    """File that holds the number of the file being converted, read if the process dies."""
     barred: frozenset[int] = frozenset()
     """The numbers of files that no process survived: they are not tried again."""
 
@@ -189,7 +189,7 @@ def _split(file: TableFile, version: FileVersion | None, parts: int, limits: Rea
             sha256 = read.digest if file.sidecar is None else hash_file(file)
             streamed = bool(file.format.delimiter) and content_size(file, limits) > limits.stream_above
             return SplitFile(read, sha256, scan_delimited(file, limits, parts) if streamed else None)
-    except Exception:  # the job that reads the file tells what is wrong with it
+    except Exception:  # the job that reads the file reports what is wrong with it
         return None
 
 
@@ -441,7 +441,7 @@ class TableConversion:
         scan: DelimitedScan | None = None,
         contents: IO[str] | None = None,
     ) -> None:
-        """`scan` tells where a share of a streamed table begins.
+        """`scan` says where a share of a streamed table begins.
 
         `contents` is where the content for an index goes, if it is wanted.
         """

@@ -26,7 +26,7 @@ from kgtable.values.spoken import unit_name
 HEAD_SHOWN, TAIL_SHOWN = 14, 6
 """Rows of a table that a preview shows."""
 SAMPLED = 300
-"""Body rows by which a preview says what a column holds."""
+"""Body rows from which a preview describes a column."""
 MOST_TABLES, MOST_COLUMNS = 50, 200
 """Tables of a file, and columns of a table, that a preview describes."""
 

@@ -2,7 +2,7 @@
 
 A part is named after all that decides its bytes: the contents of its files, their ids, the share of rows, the
 settings and the version of the conversion. It counts as made once its records are there, which are written last and
-in one step; whoever is killed before leaves nothing that counts, and whoever makes it again writes the same bytes.
+in one step; a worker killed before that leaves no part, and one that makes it again writes the same bytes.
 So a job may run twice, on any machine, and a conversion that was broken off goes on from the parts that are there.
 """
 
@@ -26,10 +26,10 @@ from kgtable.storage import storage_errors
 from kgtable.tables.discovery import FileVersion, TableFile, file_version
 
 ATTEMPTS = 20
-"""Times that a job is tried where workers end under it, before it is taken to be what ends them."""
+"""Attempts of a job whose workers die, before the job is taken to be the cause."""
 
 CONNECTED_WITHIN = 10.0
-"""Seconds in which the scheduler has to answer."""
+"""Timeout of the scheduler's reply, in seconds."""
 
 _COPIED = 1 << 20
 _TEXT, _CONTENTS, _RECORDS = ".text", ".contents", ".records"
@@ -49,7 +49,7 @@ class Scheduler:
     def run(self, jobs: Sequence[ConversionJob], settings: ConversionOptions) -> Iterator[Converted]:
         """Run the jobs on the workers, except those whose parts exist; returns the results in order.
 
-        Raises `MissingExtraError` without Dask, `UsageError` if no scheduler answers, `StorageError` where
+        Raises `MissingExtraError` without Dask, `UsageError` if no scheduler answers, `StorageError` if
         parts cannot be read or written, or a job ended all workers that tried it.
         """
         jobs = [replace(job, versions=tuple(map(_version, job.files, job.versions))) for job in jobs]

@@ -127,7 +127,7 @@ def _rows(store: TripleStore, name: str) -> Iterator[dict[str, Any]]:
 
 
 BATCH_BYTES = 8_000_000
-"""N-Triples that are sent before what was sent is remembered."""
+"""N-Triples sent between two records of the progress."""
 
 BATCH_GRAPHS = 256
 
@@ -184,12 +184,12 @@ def push(
 ) -> int:
     """Make an engine hold the `named` graphs and the description as they are in `source`; returns the triples sent.
 
-    Each graph takes the place of what was there under its name. What was sent is remembered in `folder` after
+    Each graph replaces the graph of the same name. What was sent is recorded in `folder` after
     each batch, and not sent again unless it changed, or the engine does not have it any more: it is asked for
     the first graph that was sent. With `again` everything is sent. A graph that was sent before and is not among
     the `named` is deleted; graphs that never were are not touched.
 
-    Raises `RemoteStoreError`, which tells how far it came.
+    Raises `RemoteStoreError`, which says how many were sent.
     """
     record = PushRecord(folder, target.endpoint.store or target.endpoint.url)
     if again or not _is_there(record, target):

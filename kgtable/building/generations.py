@@ -53,17 +53,17 @@ FORMAT = "kgtable graph"
 FORMAT_VERSION = 1
 LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
-"""Seconds that a build waits for another one, or for updates through a server, to end."""
+"""Seconds that a build waits for another build, or for updates through a server, to end."""
 
 DESCRIPTION = "default-graph.nq"
-"""The text of the default graph as a build loads it, to tell what the next build changes in it."""
+"""The text of the default graph as a build loads it, to find what the next build changes in it."""
 
 
 @dataclass(frozen=True)
 class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
-    `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
+    `lease` keeps the generation on disk for its reader. While it is built, `catalogue` is what was saved,
     `fresh` provides the contents of converted tables, and `describe` writes the default graph: the description of the
     tables, and the statements that it is given.
     """

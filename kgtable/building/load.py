@@ -21,7 +21,7 @@ from kgtable.storage import storage_errors
 _PIECE = 1 << 20
 
 LOADED_AT_ONCE = 80_000_000
-"""Bytes of N-Quads, about half a million quads, that Oxigraph is given at a time.
+"""Bytes of N-Quads, about half a million quads, passed to Oxigraph at a time.
 
 It sorts what it is given a million quads at a time in two threads, which holds 2 GB; with half a million it holds
 0.6 GB. But what is loaded in many parts is merged again and again on disk, so the parts grow after the first.

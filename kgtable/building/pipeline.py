@@ -82,9 +82,9 @@ BuildStep: TypeAlias = Callable[[Generation], None]
 class BuildReport:
     """The outcome of a build: changes to the tables, and a report over the whole graph.
 
-    `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
+    `messages` report an editable mapping that could not be brought up to date, `seconds` how long
     each stage took: finding what changed, converting (as far as loading had to wait for it), loading, describing,
-    indexing, saving the mapping. `annotation` tells of a model that was asked about the tables.
+    indexing, saving the mapping. `annotation` reports on a model that was asked about the tables.
     """
 
     generation: Generation

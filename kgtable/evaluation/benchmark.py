@@ -15,7 +15,7 @@ from typing import Any
 from kgtable.errors import BenchmarkError, MissingExtraError
 
 FIRST_LINE = 1
-"""How many lines lie above row 0 of the files' coordinates."""
+"""Number of lines above row 0 of the files' coordinates."""
 
 CellPlace = tuple[str, int, int]
 
@@ -111,7 +111,7 @@ def check_benchmark(
     """List the faults of the folder or of one split: malformed lines, duplicate ids, unknown tables,
     cells out of range, and questions without answers in a split where others have them.
 
-    `shapes` gives each table's number of grid rows and columns.
+    `shapes` has each table's number of grid rows and columns.
     """
     faults: list[QuestionFault] = []
     for name in benchmark.splits() if split is None else (split,):

@@ -18,7 +18,7 @@ FORCED_EVERY = 1.0
 """Seconds after which records that cost nothing are forced to disk: each time takes milliseconds."""
 
 PREPARATION = ""
-"""Stands for the question in the record of a system's preparation. No question has an empty id."""
+"""The question id in the record of a system's preparation. No question has an empty id."""
 
 
 @dataclass(frozen=True, slots=True)

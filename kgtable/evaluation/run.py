@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 REFUSED = {"labels_refused": "labels", "rerank_refused": "rerank"}
-"""Where a retrieval's trace says that a reply was unusable and rules stood in, and the stage it was."""
+"""The keys of a retrieval's trace for an unusable reply replaced by rules, and the stage of each."""
 
 PASSING = (LLMUnreachableError, LLMAuthError, LLMRateLimitError)
 """Errors that say nothing about the question: a resumed run tries it again."""
@@ -305,10 +305,10 @@ def _ms_since(started: float) -> float:
 
 
 STOP_AFTER = 5
-"""So many questions in a row that the endpoint failed, and the run stops to be resumed later."""
+"""Consecutive endpoint failures after which the run stops, to be resumed later."""
 
 RunProgress = Callable[[str, int, int, float | None], None]
-"""Told the system's name, questions done, questions in all, and the dollars so far (None: not known)."""
+"""Called with the system's name, questions done, total questions, and dollars so far (None: unknown)."""
 
 
 def quiet(system: str, done: int, total: int, dollars: float | None) -> None:
@@ -400,7 +400,7 @@ def _records(
             progress(system.name, len(kept), len(plan.questions), dollars)
             if record.to_be_tried_again:
                 broken += 1
-            elif record.usage.get("requests"):  # one that asked nothing tells nothing of the endpoint
+            elif record.usage.get("requests"):  # without a request it says nothing about the endpoint
                 broken = 0
             if broken >= STOP_AFTER:
                 failure = next(failure for failure in record.failures if failure.passing)

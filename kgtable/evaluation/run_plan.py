@@ -48,7 +48,7 @@ EMBEDDED = ("dense", "thesis", "tablerag")
 HYBRID = "hybrid"
 RULES, LABELS, RERANK = "rules", "labels", "labels+rerank"
 ASSISTS = (RULES, LABELS, RERANK)
-"""What a language model does in the retrieval of `GUIDED`: nothing, name labels, order the tables too."""
+"""Role of a language model in the retrieval of `GUIDED`: none, naming labels, or also ordering the tables."""
 
 GUIDED = (HYBRID, "tablerag")
 """The methods in whose retrieval a language model takes part."""
@@ -141,7 +141,7 @@ TEMPERATURE = 0.3
 """The thesis's for answers from retrieved context (section 5.5)."""
 
 WHOLE_TABLES = "html"
-"""How the tables that `bm25` and `dense` found are shown, where nothing else is asked for."""
+"""Default presentation of the tables found by `bm25` and `dense`."""
 
 
 class Answerer(Protocol):
@@ -175,12 +175,12 @@ def model_answerer(
 
 
 def rule_answerer(source: TableSource, relations: Callable[[], TableRelations] | None = None) -> Answerer:
-    """Answer by rules, without a model; `relations` gives the joins that the graph states."""
+    """Answer by rules, without a model; `relations` returns the joins that the graph states."""
     return lambda found: answer_by_rules(Evidence(found, source, relations))
 
 
 def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Answerer:
-    """Answer by the procedure of a published system, with a model or without."""
+    """Answer by the procedure of a published system, with or without a model."""
     model = BY_RULES if llm is None else llm.model
 
     def answer(found: Retrieval) -> Answer:
@@ -214,7 +214,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 STAGE = "judge"
 WEIGHTS: Mapping[str, float] = MappingProxyType({"exact": 1.0, "partial": 0.5, "none": 0.0})
-"""What a verdict counts towards the weighted accuracy (equation 9)."""
+"""Weight of a verdict in the weighted accuracy (equation 9)."""
 
 _PROMPT = PACKAGE / "evaluation" / "prompts" / "judge.txt"
 _REPLY: Mapping[str, Any] = {

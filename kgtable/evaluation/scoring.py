@@ -5,7 +5,7 @@ of WikiTableQuestions' evaluator: texts are normalised (accents, quotes, dashes,
 brackets), numbers compare as numbers and dates as dates, and lists compare as sets. One difference: that evaluator
 normalises its gold with CoreNLP; here only the thousands separators of the gold are removed.
 
-What a method shows is compared with what the gold query needs: precision, recall and F1 of columns and values, as in
+A method's columns and values are compared with the gold query's by precision, recall and F1, as in
 the TableRAG paper (Chen et al. 2024, section 4.5, Table 3). Gold columns are those that the gold query reads; gold
 values those cells of its tables that it names in quotes.
 """
@@ -287,7 +287,7 @@ def ranking_scores(found: Sequence[str], gold: Sequence[str]) -> dict[str, float
 
 CUTOFFS = (1, 3, 5, 10, 20, 25, 30, 50)
 MISSED_AT = 30
-"""Tables among which a gold table must be, or the question counts as one whose table was not found."""
+"""Rank that a gold table must reach; otherwise its question counts as one whose table was not found."""
 
 BUDGETS = (100, 300, 1_000, 3_000, 11_000)
 TRACED = frozenset({"squall", "mappings", "derivation", "sql", "silver_sql", "program", "formula"})

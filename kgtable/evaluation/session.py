@@ -143,11 +143,11 @@ def write_result(run: Run, path: Path) -> None:
 
 
 SAMPLE = 20
-"""Questions whose prompts are counted for the estimate of a run's cost."""
+"""Number of questions whose prompts are counted to estimate a run's cost."""
 
 
 def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Used:
-    """The most that a run may use, as returned by `spent`; nothing is sent.
+    """The maximum usage of a run, in the form of `spent`; nothing is sent.
 
     Up to `SAMPLE` questions are retrieved and their prompts made, with replies as long as the requests allow. It is
     assumed that a model is available and that no reply is cached.

@@ -1,7 +1,7 @@
 """Summary of a run: means with bootstrap intervals, failures by cause, comparison of two systems, means by size;
 as JSON, as Markdown, and as tables for the report.
 
-A run with `scaling` gives each question its gold tables alone, and measures prompts, encoded texts and times by
+A run with `scaling` offers each question only its gold tables, and measures prompts, encoded texts and times by
 the size of these tables (TableRAG, sections 3.3 and 4.6).
 """
 
@@ -364,7 +364,7 @@ def _used(used: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def used_lines(used: Mapping[str, Any]) -> str:
-    """The most that a run may use, a line for each stage; empty for nothing."""
+    """The maximum usage of a run, one line per stage; empty for nothing."""
     return "\n".join(
         f"{stage}: {requests} requests, at most {prompt} prompt tokens and {completion} completion tokens, cost {cost}"
         for stage, requests, prompt, completion, cost in _used(used)

@@ -118,7 +118,7 @@ _STRING = f"{XSD}string"
 _TYPED_KINDS = (CellKind.NUMBER, CellKind.DATE, CellKind.YEAR, CellKind.PERIOD, CellKind.DURATION, CellKind.BOOLEAN)
 _NUMBERS, _TEXTS = 0, 1
 _MOST_REMEMBERED = 20_000
-"""Texts of a table that are remembered, shared out among its columns, and contexts of its rows."""
+"""Maximum cached texts of a table, divided among its columns, and contexts of its rows."""
 
 _FEW = 8
 """Fewer cells are looked at one by one."""
@@ -126,7 +126,7 @@ _FEW = 8
 _Key = TypeVar("_Key")
 
 _Seen: TypeAlias = tuple[int, Form | None, tuple[str, ...], Number | None]
-"""What a text in a column is: the number of its sort (kind and range), for counting; then the form and the texts of a
+"""The reading of a text in a column: the number of its sort (kind and range), for counting; the form and texts of a
 literal, or the number to be read in its row."""
 
 FormGroups: TypeAlias = dict[Form, tuple[Sequence[int], Sequence[Sequence[str]]]]
@@ -134,7 +134,7 @@ FormGroups: TypeAlias = dict[Form, tuple[Sequence[int], Sequence[Sequence[str]]]
 
 
 class BodyRows(NamedTuple):
-    """Successive body rows: grid indexes, cells, labels, contexts, and places by context but for its period."""
+    """Successive body rows: grid indexes, cells, labels, contexts, and places by context without its period."""
 
     indexes: Sequence[int]
     cells: Sequence[Row]

@@ -109,7 +109,7 @@ class ColumnRun(NamedTuple):
 class RowChunk:
     """Successive rows of a table as statements: the numbers of the rows, the run of their heads, then the columns'.
 
-    `is_distinct` tells whether no predicate of a column is that of another one or of a head.
+    `is_distinct` says whether no predicate of a column is that of another one or of a head.
     """
 
     numbers: Sequence[str]

@@ -1,4 +1,4 @@
-"""SHACL validation with pySHACL, one node for each group of nodes that the shapes cannot tell apart.
+"""SHACL validation with pySHACL, one node for each group of nodes that the shapes cannot distinguish.
 
 The rows of a table of ten thousand rows are of a few forms: one table, one position, a label or none.
 Plain shapes judge a node by its own values: how many a property has, of which kind, datatype or class,

@@ -71,9 +71,9 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 DEEPEST = 250
-"""Brackets that may be open at a time in a query."""
+"""Maximum nesting of brackets in a query."""
 MOST_PARTS = 1_500
-"""Joined patterns that a query may have; an operator counts as half of one."""
+"""Maximum joined patterns in a query; an operator counts as half of one."""
 
 _JOINING = ("OPTIONAL", "MINUS", "UNION", "BIND", "FILTER", "GRAPH", "SERVICE", "EXISTS", "VALUES", "SELECT")
 _OPERATORS = dict.fromkeys("+-*/!<>", 0.5) | dict.fromkeys("|&", 0.25)  # these come in pairs
@@ -260,7 +260,7 @@ _MOST_EXPECTED = 8
 
 @dataclass(frozen=True, slots=True)
 class SyntaxFault:
-    """What is wrong with a query: its place, counted from 1, and the prefix that is not declared, if that is it."""
+    """The error in a query: its place, counted from 1, and the undeclared prefix, if that is the cause."""
 
     line: int
     column: int

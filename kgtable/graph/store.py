@@ -6,7 +6,7 @@ checkpoint of it after each change; readers open checkpoints only. The file ``.N
 version of the store ``NAME`` and is replaced in one step. A crash at any instant leaves the last version whole.
 
 Oxigraph never changes a data file (``.sst``) once it is written. Met in the middle of a query, a damaged block makes
-it count errors without end, so checksums tell damage before, and what is damaged is not queried at all.
+it count errors without end, so checksums detect corruption first, and a corrupt store is never queried.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ def pointer_of(base: Path) -> Path:
 def newest(base: Path) -> Path:
     """The newest version of a store: a folder next to it, or the store itself.
 
-    What the pointer says is a name of such a folder: it never leads elsewhere. Raises `StorageError` for
+    The pointer holds the name of such a folder: it never leads elsewhere. Raises `StorageError` for
     one that says anything else or cannot be read: an older version must not pass for the newest.
     """
     pointer = pointer_of(base)
@@ -425,7 +425,7 @@ def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
         if _was_written_to(store, state):
             return tuple(differing(store, {name for name in data if (store / name).exists()}))
         return tuple(differing(store, state | data))
-    except OSError:  # the version was removed meanwhile, or cannot be read: opening it tells more
+    except OSError:  # the version was removed meanwhile, or cannot be read: opening it raises the error
         return ()
 
 

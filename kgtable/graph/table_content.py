@@ -20,13 +20,13 @@ if TYPE_CHECKING:  # the server imports this module to start, and needs no array
     import numpy.typing as npt
 
 PART_ROWS = 5_000
-"""Rows of a table that are written as one text."""
+"""Rows of a table written as one text."""
 
 
 class CellContent(NamedTuple):
     """Content of one cell that is not blank, as the graph holds it.
 
-    `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
+    `text` is as printed. `is_node` says whether the cell is a node of its own (a quantity, a header
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
     applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal, or a text
     that is a marker elsewhere (see `word_of`); `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper`

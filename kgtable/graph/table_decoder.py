@@ -52,7 +52,7 @@ from kgtable.tables.model import (
 
 ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 NodeStatements: TypeAlias = Mapping[str, list[ObjectTerm]]
-"""What the graph says of a node: the objects by predicate."""
+"""The statements of the graph about a node: the objects by predicate."""
 
 TYPE, LABEL, TITLE = f"{RDF}type", f"{RDFS}label", f"{CSVW}titles"
 TEXT, GROUP, PRINTED = f"{KGT}text", f"{KGT}group", f"{KGT}printed"

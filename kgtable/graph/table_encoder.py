@@ -62,7 +62,7 @@ _TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
 _HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
 HEAD_PREDICATES = (RDF_TYPE, TABLE, ROW, _MEASURE_KIND, _TOTALS, LABEL, SUBJECT, GROUP, WIDTH, PRINTED)
 CHUNK_ROWS, CHUNK_CELLS, CHUNK_CHARACTERS = 1024, 8192, 4_000_000
-"""The limits of what is looked at together: more would outgrow the caches of a processor."""
+"""The limits of a chunk: larger ones would outgrow the processor's caches."""
 
 Numbered: TypeAlias = Sequence[tuple[int, Row]]
 """Rows with their grid indexes."""
@@ -202,7 +202,7 @@ class TableShape:
             yield chunk, (self._body_rows(chunk),)
 
     def content(self) -> TableContent:
-        """What an index needs of the table, without its rows."""
+        """The index's data on the table, without its rows."""
         context, columns = self._table.context, {column.index: column for column in self._table.columns}
         return TableContent(
             self._table.id,
@@ -217,7 +217,7 @@ class TableShape:
         )
 
     def content_rows(self, rows: Numbered, said: Sequence[Block | RowChunk]) -> Iterator[ContentRow]:
-        """What an index needs of rows that are not blank; `said` is what `rows` returned for them."""
+        """The index's data on rows that are not blank; `said` is the result of `rows` for them."""
         structure = self._table.structure
         if not isinstance(said[0], RowChunk):
             ((index, row),) = rows

@@ -47,7 +47,7 @@ CELLS_AT_ONCE = 20_000
 
 _KEPT = 64
 KEPT_CELLS = 2_000_000
-"""Cells of the whole tables that are kept; one table is kept however large it is."""
+"""Maximum cells of cached whole tables; one table of any size is always cached."""
 _KEPT_FRAMES = 256
 _KEPT_ROWS = 20_000
 _Found = TypeVar("_Found")
@@ -73,7 +73,7 @@ class TableReader:
     """Tables of a graph; the last ones read are cached. May be used from several threads.
 
     Methods that take an id raise `GraphNotFoundError` if the graph holds no such table, `GraphError`
-    where its statements do not make a table.
+    if its statements do not make a table.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class TableReader:
 
     @property
     def _contained(self) -> _Contained:
-        """The rows that contain others as another table tells, by table, with their members."""
+        """The rows that contain others according to another table, by table, with their members."""
         if self._known_contained is None:
             found = self._solutions(read_shipped("queries/contained-rows.rq"))
             self._known_contained = _contained_rows((row["row"], row["member"]) for row in found)
         return self._known_contained
 
     def _with_contained(self, frame: TableFrame) -> TableFrame:
-        """The table with the rows among its totals that contain others as another table tells."""
+        """The table, with the rows that contain others according to another table among its totals."""
         table = frame.table
         contained = self._contained.get(self.names.table_iri(table.id))
         if not contained:
@@ -286,7 +286,7 @@ class TableReader:
         return replace(whole, frame=self._with_contained(whole.frame), rows=rows)
 
     def _called(self, id: str, index: int, row: TableRow | None) -> TableRow | None:
-        """A row, a total where it contains others as another table tells."""
+        """A row; a total if it contains others according to another table."""
         if row is None or index not in self._contained.get(self.names.table_iri(id), ()):
             return row
         return replace(row, kinds=row.kinds | {"TotalRow"})
@@ -305,7 +305,7 @@ class TableReader:
         return found
 
     def _framed(self, graphs: Iterable[tuple[str]]) -> list[tuple[str, ox.Triple]]:
-        """What surrounds the bodies of some tables; the same query tells which rows contain others."""
+        """What surrounds the bodies of some tables; the same query finds the rows that contain others."""
         framed, contained = [], []
         for table, triple in self._triples(with_values(read_shipped("queries/frames.rq"), graphs)):
             if triple.predicate.value == CONTAINS_ROW:

@@ -186,7 +186,7 @@ def decimal_text(plain: str) -> str:
 
 
 LARGEST_DECIMAL, MOST_PLACES = Decimal("170141183460469231731.687303715884105727"), 18
-"""What an ``xsd:decimal`` of Oxigraph holds: 128 bits, counted in units of 10^-18."""
+"""The range of an ``xsd:decimal`` in Oxigraph: 128 bits, counted in units of 10^-18."""
 
 _PRINTED_NUMBER = re.compile(r"\d[\d.,'’\s]*")
 

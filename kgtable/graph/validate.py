@@ -154,7 +154,7 @@ def opened(source: Store | Path | rdflib.Graph) -> Iterator[Store]:
     """A store on disk with the statements of the source, which keeps those of one subject together.
 
     A store's directory is opened as it is; files, rdflib graphs and stores that may be in memory are
-    copied to a temporary one. Raises `GraphError` if a file or directory is missing, of no known
+    copied to a temporary one. Raises `GraphError` if a file or directory is missing, of unknown
     kind, or cannot be parsed.
     """
     if isinstance(source, Path) and source.is_dir():

@@ -51,10 +51,10 @@ class _AmbiguousIriError(Exception):
 
 
 _SAMPLE = 12345678901230
-"""Stands with the number of a slot for its text while a form is written. No end of it is also its beginning."""
+"""Placeholder, with the number of a slot, for its text while a form is written. No suffix of it is also a prefix."""
 
 _FEW = 5
-"""Fewer rows are written as blocks: to take a form apart costs as much as some cells."""
+"""Fewer rows are written as blocks: splitting a form costs as much as some cells."""
 
 _PIECE, _JOINED = 100_000, 3_000
 _MOST_REMEMBERED = 20_000
@@ -101,7 +101,7 @@ class RdfWriter(ABC):
         """A pair of an open block, with a predicate unique within it."""
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
-        """Terms as they are written in the place of an object."""
+        """Terms as they are written in object position."""
         return terms
 
     def block(self, subject: Term, pairs: Iterable[Pair]) -> str:

@@ -75,7 +75,7 @@ class Statistics:
     `term_weight` is a term's inverse document frequency over tables. The postings of a term are the
     tables that have it in title, headings, header, cells or the texts around them; `bm25` is the
     term's weight in each, `in_table` whether it is in more than the texts around the table.
-    `text_size` counts the distinct terms of a text, `text_is_dated` tells whether it names a year.
+    `text_size` counts the distinct terms of a text, `text_is_dated` says whether it names a year.
     """
 
     term_weight: FloatArray
@@ -222,7 +222,7 @@ CELLS_COUNTED = 1 << 20
 
 
 class TermCounts(NamedTuple):
-    """How often each term is in each table that has it, by term and table in ascending order; `inside` tells
+    """How often each term is in each table that has it, by term and table in ascending order; `inside` says
     whether it is in more than the texts around the table."""
 
     term: IntArray

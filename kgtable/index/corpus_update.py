@@ -142,7 +142,7 @@ class _Run:
 class CorpusUpdate:
     """Merges two corpora: `before`, with most of the tables, and `fresh`.
 
-    `ids` are all tables in order; those in `fresh` are taken from there. `texts` tells after `save` which texts come
+    `ids` are all tables in order; those in `fresh` are taken from there. After `save`, `texts` says which texts come
     from where.
     """
 

@@ -36,11 +36,11 @@ Matrix: TypeAlias = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """A model that places texts so that similar ones lie close together."""
+    """A model whose vectors of similar texts are close together."""
 
     @property
     def name(self) -> str:
-        """The name it was asked for by; part of every key its vectors are cached under."""
+        """The requested name; part of the cache key of every vector."""
         ...
 
     @property
@@ -49,7 +49,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One L2-normalised row a text, in the order given; shape (0, dimension) for no texts."""
+        """One L2-normalised row per text, in the order given; shape (0, dimension) for no texts."""
         ...
 
 
@@ -92,7 +92,7 @@ class SentenceModel:
             ) from error
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 a text; texts beyond the model's own limit are cut by it."""
+        """One row of length 1 per text; the model cuts texts beyond its own limit."""
         vectors = self._model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
         return normalise(vectors.reshape(len(texts), self.dimension))
 
@@ -148,7 +148,7 @@ def _with_weights(embedder: Embedder | None, name: str) -> Embedder | None:
 
 
 def release_embedders() -> None:
-    """Forget the models that are loaded; who holds one keeps it, the next graph loads it again."""
+    """Clear the cache of loaded models; current users keep theirs, the next graph loads it again."""
     _loaded.cache_clear()
 
 
@@ -167,7 +167,7 @@ def _loaded(name: str) -> Embedder | None:
 
 
 def load_stored(name: str = DEFAULT) -> Embedder | None:
-    """The model of that name with its vectors kept in the user's cache folder. Raises as `load_embedder` does."""
+    """The model of that name with its vectors cached in the user's cache folder. Raises as `load_embedder` does."""
     embedder = load_embedder(name)
     if embedder is None or isinstance(embedder, StoredVectors):
         return embedder
@@ -185,9 +185,9 @@ AT_ONCE = 512
 
 
 class StoredVectors:
-    """An embedder whose vectors are kept in a file, by the name of the model and the text.
+    """An embedder whose vectors are cached in a file, by model name and text.
 
-    `source` tells models of one name apart, such as the address of an API. May be used from several threads and
+    `source` distinguishes models of one name, such as the address of an API. May be used from several threads and
     processes.
     """
 
@@ -204,7 +204,7 @@ class StoredVectors:
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 a text, in the order given. Raises what the model raises."""
+        """One row of length 1 per text, in the order given. Raises the errors of the model."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         keys = [self._key(text) for text in texts]
@@ -282,11 +282,11 @@ class HostedModel:
 
     @cached_property
     def dimension(self) -> int:
-        """The length of the model's vectors; asked of it by a one-word text."""
+        """The length of the model's vectors, measured on a one-word text."""
         return len(self._ask(["table"])[0])
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 a text. Raises `EmbeddingError` if the API does not give the vectors."""
+        """One row of length 1 per text. Raises `EmbeddingError` if the API does not return the vectors."""
         batches = (texts[start : start + HOSTED_BATCH] for start in range(0, len(texts), HOSTED_BATCH))
         vectors = [vector for batch in batches for vector in self._ask(batch)]
         return normalise(np.stack(vectors)) if vectors else np.zeros((0, self.dimension), dtype=np.float32)

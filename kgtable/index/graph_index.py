@@ -189,7 +189,7 @@ def write_index(
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
     roles: Callable[[], ColumnRoles] = dict,
 ) -> None:
-    """Write an index of these tables, without relations, into an empty folder; with vectors where there is a model."""
+    """Write an index of these tables, without relations, into an empty folder; with vectors if there is a model."""
     corpus = assemble(contents, folder, inferred)
     write_grams(corpus.texts, folder)
     embedder = load(embedding)
@@ -287,7 +287,7 @@ def _known_columns(earlier: EarlierCorpus | None, names: InferredNames, corpus: 
 
 
 def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
-    """The head with what users and models call what has no name: only these tell how tables are related."""
+    """The head with the names given by users and models to unnamed parts: only these show how tables are related."""
 
     def given(column: int | None) -> str:
         name = names.at(head.id, column)
@@ -315,7 +315,7 @@ def keep_index(current: Generation, copy: Generation) -> None:
 
 
 def mark_index(generation: Generation) -> None:
-    """Record that the index matches the current state of the store: what was written since belongs to no table."""
+    """Record that the index matches the current state of the store: later writes belong to no table."""
     folder = generation.index_path
     about = {**read_about(folder), "store": store_state(generation.store_path)}
     with whole_file(folder / "index.json") as file:
@@ -371,7 +371,7 @@ def is_indexed(
     embedding: str = DEFAULT,
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
 ) -> bool:
-    """Whether the index of a generation is there, whole, and what a build with this embedding would make."""
+    """Whether the index of a generation exists, is complete, and equals what a build with this embedding makes."""
     folder = generation.index_path
     try:
         about = read_about(folder)
@@ -471,7 +471,7 @@ def _previous(generation: Generation) -> Path | None:
 
 
 class RememberingEmbedder:
-    """An `Embedder` in front of another one that keeps the vectors of all texts it was asked for."""
+    """A wrapper of an `Embedder` that caches the vectors of all its texts."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -559,7 +559,7 @@ class GraphIndex:
         self._load = load
 
     def describes(self, store: TripleStore) -> bool:
-        """Whether the index still matches the store: nothing was written to it since the index was made."""
+        """Whether the index still matches the store: the store is unchanged since the index was made."""
         return isinstance(store, EmbeddedStore) and self.about.get("store") == store_state(store.path)
 
     @property

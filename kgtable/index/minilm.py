@@ -34,7 +34,7 @@ BATCH_TOKENS = 4_096
 
 
 class MiniLM:
-    """The default embedding: 384 numbers a text. `name` tells which weights made a vector."""
+    """The default embedding: 384 numbers per text. `name` says which weights made a vector."""
 
     dimension = 384
 
@@ -75,7 +75,7 @@ class MiniLM:
         return loaded
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """One row of length 1 a text; texts beyond 256 tokens are cut."""
+        """One row of length 1 per text; texts beyond 256 tokens are cut."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         tokens = [self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids for text in texts]
         order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))

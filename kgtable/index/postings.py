@@ -86,7 +86,7 @@ class Postings:
 
     @classmethod
     def open(cls, folder: Path, name: str) -> Postings:
-        """What `save` wrote, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
+        """The saved postings, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
         return cls(mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy"))
 
     def of_one(self, key: int) -> IntArray:

@@ -86,7 +86,7 @@ class Strings(Sequence[str]):
                 yield index
 
     def with_part(self, part: bytes) -> Iterator[int]:
-        """The numbers of all strings that contain the bytes, rising; all are looked through at once."""
+        """The numbers of all strings that contain the bytes, rising; all are scanned at once."""
         at = self._content.find(part)
         while at >= 0:
             number = int(np.searchsorted(self._starts, at, "right")) - 1
@@ -235,7 +235,7 @@ def update_grams(previous: Path, folder: Path, places: IntArray, added: Added) -
 
 
 class Added(NamedTuple):
-    """Texts that an index gets: their numbers there, and how many texts of the previous one come before each."""
+    """Texts added to an index: their numbers there, and how many texts of the previous one precede each."""
 
     texts: Sequence[str]
     numbers: IntArray

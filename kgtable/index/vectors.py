@@ -20,10 +20,10 @@ KINDS = ("subjects", "predicates", "groups")
 """The three vocabularies that labels are expanded with (thesis, section 4.4, step 2)."""
 
 NAMES = ("headers", "values")
-"""What names are inferred from: all headers, and values of the columns that have none."""
+"""The basis of inferred names: all headers, and values of the columns that have none."""
 
 BATCH = 2_048
-"""Texts embedded between two looks at whether the build was interrupted."""
+"""Batch size between checks for an interrupt."""
 
 LOOKED_AT_AGAIN = 100
 """Vectors of those found among shortened ones that are compared exactly."""
@@ -96,7 +96,7 @@ class VectorCache:
     def load(cls, embedder: Embedder, folder: Path | None) -> VectorCache:
         """All vectors in the index `folder` of an earlier build with the same embedder; none without one.
 
-        What is damaged there is embedded again.
+        Damaged vectors are computed again.
         """
         cache = cls(embedder)
         for name in ("tables", "pieces", *NAMES, *KINDS) if folder is not None else ():
@@ -220,7 +220,7 @@ def _faiss_index(vectors: Matrix) -> faiss.Index:
 
 
 def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Path) -> None:
-    """Embed the texts of tables, one a table, or of pieces of passages."""
+    """Embed the texts of tables, one per table, or of pieces of passages."""
     _, keys = cache.embed(texts, folder / f"vectors.{name}.npy")
     np.save(folder / f"vectors.{name}.keys.npy", keys, allow_pickle=False)
 

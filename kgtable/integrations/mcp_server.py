@@ -57,11 +57,11 @@ LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 1_000
 MOST_RESULT_ROWS = 1_000
 MOST_TURTLE = 1 << 20
-"""Bytes of triples, or of rows of a query, that are given to an assistant."""
+"""Maximum bytes of triples, or of rows of a query, returned to an assistant."""
 MOST_GIVEN = 4 << 20
-"""Bytes of anything else that is given, such as a table as CSV."""
+"""Maximum bytes of anything else returned, such as a table as CSV."""
 MOST_MESSAGE = 4 << 20
-"""Bytes of a message, over HTTP and on standard input."""
+"""Maximum bytes of a message, over HTTP and on standard input."""
 _MOST_DIGITS = 9
 PATH = "/mcp"
 """Where the server is over HTTP."""

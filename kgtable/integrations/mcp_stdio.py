@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 class BoundedLines(io.BufferedIOBase):
     """The lines of a descriptor; what a line has beyond `most` bytes is thrown away.
 
-    Such a line is not JSON any more, so that it is skipped like any other that is none. Nothing is read while
+    Such a line is no longer valid JSON, so that it is skipped like other invalid lines. Nothing is read while
     `results`, a descriptor that the answers are written to, takes nothing: else they would pile up.
     """
 

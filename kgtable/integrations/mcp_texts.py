@@ -15,7 +15,7 @@ from kgtable.values.text import single_line
 MOST_SHOWN = 20
 """Citations of an answer that are shown and linked to as resources; the structured content has all."""
 SHOWN_VALUE = 200
-"""Characters of a text that are shown where many stand together."""
+"""Characters shown of a text in a list of many."""
 
 
 def one_line(text: object) -> str:
@@ -65,7 +65,7 @@ def _citation_line(cited: Mapping[str, Any]) -> str:
 
 
 def triple_line(triple: Mapping[str, Any]) -> str:
-    """A triple in a line: its cell, subject, predicate and object, and what is known of its number."""
+    """A triple on one line: its cell, subject, predicate and object, and the details of its number."""
     place = f"{identifier(triple['table'])} {spreadsheet_reference(triple['row'], triple['column'])}"
     parts = [triple["subject"], triple["predicate"].rpartition("#")[2], triple["object"]]
     measured = [f"{name}={_in_row(triple[name])}" for name in ("value", "unit", "period", "group") if triple[name]]

@@ -138,7 +138,7 @@ class RdflibStore(Store):
         queryGraph: str,
         **kwargs: Any,
     ) -> Result:
-        """Run SPARQL in the graph's engine; what it cannot take in this form goes back to rdflib's own."""
+        """Run SPARQL in the graph's engine; forms that it does not support go back to rdflib's own."""
         if not isinstance(query, str) or initBindings or queryGraph not in _WHOLE:
             raise NotImplementedError
         declared = "".join(f"PREFIX {name}: <{iri}> " for name, iri in dict(initNs).items())
@@ -178,7 +178,7 @@ class RdflibStore(Store):
         _refuse()
 
     def add_graph(self, graph: Graph) -> None:
-        """Nothing to do: rdflib calls it for each graph that it looks at."""
+        """Does nothing: rdflib calls it for each graph that it accesses."""
 
     def remove_graph(self, graph: Graph) -> None:
         """Refused: raises `GraphError`."""
@@ -186,7 +186,7 @@ class RdflibStore(Store):
 
 
 _WHOLE = ("__UNION__", str(DATASET_DEFAULT_GRAPH_ID))
-"""What rdflib calls all graphs together, and the default graph."""
+"""The names in rdflib of the union of all graphs and of the default graph."""
 
 
 def to_rdflib(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:

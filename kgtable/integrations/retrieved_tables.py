@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtable.retrieval.result import Retrieval
 
 MOST_CELLS = 50
-"""Cells that the metadata of one table lists; its text shows all that were retrieved."""
+"""Maximum cells in the metadata of one table; its text shows all retrieved cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RetrievedTable:
     cells: tuple[dict[str, Any], ...]
 
     def metadata(self) -> dict[str, Any]:
-        """What a framework keeps beside the text: plain values of JSON."""
+        """The metadata that a framework keeps with the text: plain JSON values."""
         return {
             "table": self.id,
             "iri": self.iri,

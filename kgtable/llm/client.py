@@ -53,7 +53,7 @@ _BUSY_SECONDS = 10.0
 class CompletionCache:
     """Completions kept in an SQLite file, which threads and processes may share.
 
-    The usage of a cached completion is zero. A cache that cannot be read or written gives a warning in the log
+    The usage of a cached completion is zero. A cache that cannot be read or written causes a warning in the log
     and no error.
     """
 
@@ -141,7 +141,7 @@ _ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Tap:
-    """Pass streamed text on, from one attempt only: text that was shown cannot be taken back."""
+    """Pass streamed text on, from one attempt only: shown text cannot be withdrawn."""
 
     def __init__(self, on_text: OnText | None) -> None:
         self._on_text = on_text
@@ -163,7 +163,7 @@ class Tap:
 
 
 def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
-    """A client that sends the endpoint no key but its own, and never retries by itself."""
+    """A client that sends the endpoint only its own key, and never retries by itself."""
     import openai
 
     def bounded(response: Any) -> None:
@@ -210,7 +210,7 @@ class _ErrorBody:
         return self._left <= 0
 
     def become(self, response: Any) -> None:
-        """Make what was read the content of the response, which is not read any further then."""
+        """Make what was read so far the content of the response and stop reading."""
         response._content = b"".join(self._parts)
 
 
@@ -282,7 +282,7 @@ def _fault(error: Exception) -> RequestFault:
 
 
 def _is_late(error: BaseException | None) -> bool:
-    """Whether a deadline is behind an error; the client wraps what comes from its connections and hooks."""
+    """Whether a deadline caused an error; the client wraps errors of its connections and hooks."""
     while error is not None and not isinstance(error, DeadlineError):
         error = error.__cause__
     return error is not None

@@ -127,7 +127,7 @@ class Speaker:
 
 
 def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
-    """The object in the reply, None if none was asked for. Raises `ReplyFault` where it is unusable."""
+    """The object in the reply, None if none was asked for. Raises `ReplyFault` if it is unusable."""
     if reply.refusal or reply.finish == "content_filter":
         why = reply.refusal or "its content filter stopped it."
         raise LLMReplyError(f"The model refused to answer: {why[:_SHOWN]}", hint="Put the question differently.")
@@ -166,7 +166,7 @@ def _unusable(reply: ModelReply, fault: ReplyFault) -> LLMReplyError:
 
 
 def read_reply(text: str) -> ModelReply | RequestFault:
-    """Parse the body of a successful HTTP reply; returns a fault where it is not a chat completion."""
+    """Parse the body of a successful HTTP reply; returns a fault if it is not a chat completion."""
     try:
         body = json.loads(text)
         choice = body["choices"][0]
@@ -233,7 +233,7 @@ class StreamReader:
             self.on_text(piece)
 
     def reply(self) -> ModelReply | RequestFault:
-        """The whole reply; a fault where the stream ended without saying that it was complete."""
+        """The whole reply; a fault if the stream ended without marking its completion."""
         if self.fault is not None:
             return self.fault
         if not self.finish:

@@ -21,7 +21,7 @@ class DeadlineError(TimeoutError):
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Have exchanges of this thread by clients of `keeps_deadlines` end by a `DeadlineError` after this time."""
+    """After this time, end this thread's exchanges by clients of `keeps_deadlines` with a `DeadlineError`."""
     token = _UNTIL.set(time.monotonic() + seconds)
     try:
         yield
@@ -43,7 +43,7 @@ _WITH_STREAM = frozenset(("connect_tcp", "connect_unix_socket", "start_tls"))
 
 
 class _Bounded:
-    """A network backend, or one of its streams, of which no call begins or waits beyond the deadline."""
+    """A network backend, or one of its streams, whose calls never begin or wait beyond the deadline."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
 """The protocol of language models: requests, completions, failures, and what the requests of a question cost.
 
 Tokens and cost are counted by stage of a question; what is not known stays unknown. An endpoint understands a dialect
-of the chat API, which its failures tell.
+of the chat API, known from its error messages.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class UsageMeter:
             self._stages[stage] = self._stages.get(stage, Usage()) + usage
 
     def admit(self, cost: Callable[[], Decimal | None]) -> None:
-        """Let a request go that may cost so much. Raises `LLMCostError` if that is more than what is left."""
+        """Admit a request that may cost so much. Raises `LLMCostError` if that exceeds the remaining budget."""
         if self.most is None:
             return
         spent, wanted = self.total.cost, cost()
@@ -169,7 +169,7 @@ class Request:
     """A question to a model. With a `schema` (JSON Schema of an object) the reply must be of that form.
 
     `stage` names the step that asks, for usage and trace; it is not part of what is sent, nor is `sample`,
-    which tells equal requests apart whose replies are to differ.
+    which distinguishes equal requests whose replies should differ.
     """
 
     messages: tuple[Message, ...]
@@ -260,10 +260,10 @@ def _tell_stage(request: Request, model: str) -> None:
 
 
 class MeteredLLM:
-    """A model whose usage is counted by stage where a `measured` block is open, and bounded by what that may cost.
+    """A model whose usage is counted by stage inside a `measured` block, and bounded by its cost limit.
 
-    `pricing` gives the price in dollars of so many prompt and completion tokens; without it no price is known.
-    `window` is the most tokens that prompt and reply may have together, 0 for any; a reply gets at most a quarter.
+    `pricing` returns the price in dollars of so many prompt and completion tokens; without it prices are unknown.
+    `window` is the maximum number of tokens of prompt and reply, 0 for any; a reply gets at most a quarter.
     With `dry_run` nothing is sent: each reply is the least that its schema admits, and the usage an upper bound for
     this request, with a reply as long as it allows. A real reply may lead to further requests.
     """
@@ -359,7 +359,7 @@ _LETTERS_PER_TOKEN = 5
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a model's tokenizer makes of `text`, rather too many than too few.
+    """Estimated number of a model's tokens in `text`, rather too high than too low.
 
     Words count one token per five letters begun, runs of digits one per three, signs one each, and
     letters of scripts without spaces one each.
@@ -402,7 +402,7 @@ _SHOWN = 300
 _KEPT = 20_000
 """Characters kept of a message: more than are shown, so that a key in it is masked before it is cut."""
 GARBLED = "garbled"
-"""The code of a fault that is an answer with status 200 which is not a chat completion."""
+"""The code for an answer with status 200 that is not a chat completion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ MOST_BRACKETS = 400
 _WORD = re.compile(r"\w+")
 _DECODER = json.JSONDecoder(strict=False)
 MOST_STARTS = 20
-"""Opening brackets of a reply at which an object is looked for."""
+"""Maximum opening brackets of a reply at which an object is searched for."""
 _LITERALS = frozenset({"True", "False", "None"})
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -164,7 +164,7 @@ def _words(text: str) -> set[str]:
 
 
 def without_thoughts(text: str) -> str:
-    """The text without what stands between ``<think>`` and ``</think>``, in one pass.
+    """The text without the parts between ``<think>`` and ``</think>``, in one pass.
 
     >>> without_thoughts("<think>a <think> b</think>c<thinking>d")
     'c<thinking>d'

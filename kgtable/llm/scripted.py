@@ -18,7 +18,7 @@ Script: TypeAlias = Iterable[Scripted] | Callable[[Request], Scripted]
 
 
 class ScriptedLLM:
-    """An `LLM` without a model behind it: replies in order, or what a function makes of each request.
+    """An `LLM` without a model: replies in order, or a function's reply to each request.
 
     A reply is a text, an object (sent as its JSON), or an `LLMError` to raise. Replies take the same
     way as a real model's: they are read, checked against the schema, and asked for once more where

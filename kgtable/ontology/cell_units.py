@@ -202,7 +202,7 @@ def _counted(bare: Reading, stated: StatedUnit) -> Reading:
 
 
 def _count(table: TableClues, column: int, measured: Clue, clues: Sequence[Clue]) -> Reading:
-    """Counts stand as they are unless said to be in thousands; counts of shares follow the table's scale."""
+    """Counts are unscaled unless said to be in thousands; counts of shares follow the table's scale."""
     for clue in clues:
         if measured.measure in clue.phrase.exceptions:
             return Reading(COUNTED, 0, measured.source, clue.source)
@@ -233,7 +233,7 @@ _DOLLARS = frozenset(f"CCY_{code}" for code in ("AUD", "CAD", "HKD", "NZD", "SGD
 class Override:
     """Unit (QUDT local name) and scale (power of ten) that a user has set for a column; None leaves open.
 
-    `supposed` are those that a model proposed: they hold where nothing tells the unit.
+    `supposed` are those that a model proposed: they apply where nothing else gives the unit.
     """
 
     unit: str | None = None

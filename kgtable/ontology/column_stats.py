@@ -72,7 +72,7 @@ _SPOKE = {
 
 
 def evidence_text(meaning: Meaning) -> str:
-    """What spoke for a meaning, and how sure it is, for a reader.
+    """The evidence for a meaning, and its confidence, as text.
 
     >>> evidence_text(Meaning(Role.TIME, evidence=("values", "words"), confidence=0.9))
     'from its values and the words of its header, confidence 0.90'
@@ -201,7 +201,7 @@ def _sorted(counts: dict[T, int]) -> dict[T, int]:
 
 
 Embed: TypeAlias = "Callable[[Sequence[str]], NDArray[np.float32]]"
-"""Texts → float32 vectors of length one, a row for each."""
+"""Texts → float32 vectors of length one, one row per text."""
 
 Proposals: TypeAlias = Mapping[str, tuple[str, ...]]
 """Column name → column names that may mean the same, the most alike first."""

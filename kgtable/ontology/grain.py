@@ -1,4 +1,4 @@
-"""The grain of measures: which column tells what a value is of, where all rows of one of its values repeat it.
+"""The grain of measures: the column whose values a measure describes, if all rows with one such value repeat it.
 
 The total of an order is printed on each of its lines. Such a value is added once for each order. Arithmetic shows it
 (other amounts of its rows add up to it), or the header begins with the name of the key ("Order", "Order total").
@@ -15,7 +15,7 @@ from kgtable.tables.model import Meaning, MeasureKind, Role
 from kgtable.values.lexicon import KINDS, senses, words_of
 
 FEWEST_REPEATS: Final = 2
-"""Rows that repeat a value of the rows before, at least."""
+"""Minimum rows that repeat a value of earlier rows."""
 _KEYS: Final = frozenset({Role.IDENTIFIER, Role.LABEL, Role.CATEGORY})
 
 
@@ -26,7 +26,7 @@ def find_grains(
     names: Mapping[int, str],
     language: str,
 ) -> dict[int, int]:
-    """The columns of measures that tell something of the values of another column, each with that column.
+    """The columns of measures that describe the values of another column, each with that column.
 
     Args:
         meanings: the meaning of each column.

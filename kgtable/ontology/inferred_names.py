@@ -40,7 +40,7 @@ _PART = re.compile(r"[^\W_]+")
 
 @lru_cache(maxsize=100_000)
 def is_missing_header(text: str) -> bool:
-    """Whether a header says nothing about its column: none, or what programs write in place of one.
+    """Whether a header says nothing about its column: missing, or a program's placeholder.
 
     >>> [is_missing_header(text) for text in ("", "Column 3", "Unnamed: 2", "c1", "X", "Club", "C", "2019")]
     [True, True, True, True, True, False, False, False]
@@ -81,7 +81,7 @@ def _says(part: str) -> bool:
 class InferredName:
     """A name proposed for a column (0-based), or for a table where `column` is None.
 
-    `basis` tells from what: ``columns`` alike, the ``values`` themselves, ``tables`` alike, the ``headers`` of the
+    `basis` names the evidence: ``columns`` alike, the ``values`` themselves, ``tables`` alike, the ``headers`` of the
     table, a ``model``, or the ``user`` who wrote it into the mapping.
     """
 
@@ -149,7 +149,7 @@ class InferredNames:
 
     @classmethod
     def open(cls, folder: Path) -> InferredNames:
-        """What `save` wrote; nothing if there is no such file.
+        """The saved names; nothing if there is no such file.
 
         Raises `VocabularyIndexError` if the file is damaged.
         """

@@ -20,7 +20,7 @@ _SAID = re.compile(r"(?:.*\s)?['\"“„]?(?P<sign>[-–—−.…:*/]{1,3})['\"
 _MEANS: Final = frozenset({"means"})
 _DASHES: Final = frozenset("-–—−")
 _MOST_CODES: Final = 12
-"""Different values of a column of codes at most, of which the greatest may stand for no value."""
+"""Maximum distinct values of a column of codes; the greatest may stand for no value."""
 
 
 def signs_of_legend(notes: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:

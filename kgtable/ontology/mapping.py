@@ -32,7 +32,7 @@ from kgtable.ontology.proposals import TableProposal
 from kgtable.tables.model import LayoutDecision
 
 MappingKey: TypeAlias = tuple[str, str]
-"""What a row of a mapping is about: a column name and the tables it is restricted to, or ``""``."""
+"""The subject of a mapping's row: a column name and the tables it is restricted to, or ``""``."""
 
 _Key = TypeVar("_Key")
 
@@ -70,12 +70,12 @@ _OWN_NAMES = {"predicate": "predicate", "unit": "unit", "scale": "scale", "datat
 
 @dataclass(frozen=True)
 class UserMapping:
-    """A user's decisions: column name and tables it is restricted to → canonical texts of the cells.
+    """A user's decisions: column name and the tables it is restricted to → canonical texts of the cells.
 
     A restriction is a list of table ids, separated by semicolons, in which ``*`` and ``?`` stand for
     any text and any character; a row whose restriction fits a table wins over the row without one.
     `tables` are the decisions about tables by id or pattern; an id wins over a pattern, a longer pattern
-    over a shorter one. `places` says in which file and line each of these stands. `proposed` is what a model proposed
+    over a shorter one. `places` holds the file and line of each of these. `proposed` is what a model proposed
     about tables, by id: it holds where nothing is printed or decided.
     """
 
@@ -129,7 +129,7 @@ class UserMapping:
         return found
 
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
-        """What is decided about a column by its `display_name`, None if nothing is.
+        """The decisions about a column by its `display_name`, None without any.
 
         A row that only says what the column of a table is called leaves the rest to the others.
         """
@@ -142,7 +142,7 @@ class UserMapping:
         return None if name is None else ColumnMapping(name=name)
 
     def about_table(self, table_id: str) -> Mapping[str, str]:
-        """What is decided about a table: field of `TABLE_EDITABLE` → text; empty if nothing is."""
+        """The decisions about a table: field of `TABLE_EDITABLE` → text; empty without any."""
         fitting = [pattern for pattern in self.tables if pattern == table_id or fnmatchcase(table_id, pattern)]
         found: dict[str, str] = {}
         for pattern in sorted(fitting, key=lambda pattern: (pattern == table_id, len(pattern), pattern)):
@@ -209,7 +209,7 @@ class UserMapping:
         return tuple(dict.fromkeys(messages))
 
     def fingerprint(self, column_names: Iterable[str], table_id: str) -> str:
-        """A hash of the decisions about a table and its columns, empty without any: a change asks for a conversion."""
+        """A hash of the decisions about a table and its columns, empty without any: a change requires a conversion."""
         decisions = ((name, self.lookup(name, table_id)) for name in column_names)
         told = [
             (name, d.predicate, d.unit, d.scale, d.datatype, *filter(None, (d.name, d.role, d.kind, d.variant)))

@@ -65,7 +65,7 @@ def generated_rows(
     """One row per column name, and those the user added, sorted by name.
 
     Unit, scale and datatype are filled in where all of a name's columns agree, and left empty where
-    they do not; ``units found`` tells the counts. A name `inferred` for a column of a table has a row of its own.
+    they do not; ``units found`` has the counts. A name `inferred` for a column of a table has a row of its own.
     """
     rows: dict[MappingKey, dict[str, str]] = {
         (name, ""): {NAME: name, **_found(summary), "same as": "; ".join(proposals.get(name, ()))}
@@ -87,7 +87,7 @@ def generated_rows(
 
 
 def real_decisions(mapping: UserMapping, summaries: Mapping[str, Summary]) -> UserMapping:
-    """The mapping without the predicates that the generator gives anyway, as in a mapping it wrote."""
+    """The mapping without the generator's default predicates, as in a mapping it wrote."""
     kept: dict[MappingKey, dict[str, str]] = {}
     for (name, only_in), decisions in mapping.edits.items():
         summary = None if only_in else summaries.get(name)
@@ -155,7 +155,7 @@ class _State:
 
 @dataclass(frozen=True)
 class EditedMapping:
-    """The user's decisions as they stood when the files were read, and what they were read from."""
+    """The user's decisions at the time the files were read, and the files' state."""
 
     mapping: UserMapping
     digests: Mapping[str, str]
@@ -183,7 +183,7 @@ def load_edits(directory: Path) -> EditedMapping:
 def _edited(
     directory: Path, sheet: MappingSheet, names: Sequence[str], state: _State
 ) -> tuple[Mapping[MappingKey, Mapping[str, str]], dict[str, str]]:
-    """The decisions of a sheet, of the file among these that was edited, and where each of them stands."""
+    """The decisions of a sheet, from the edited one of these files, and the place of each of them."""
     before, shown = state.edits.edits, state.shown
     if sheet is TABLES:  # which shows nothing that is not decided
         before, shown = {(pattern, ""): decided for pattern, decided in state.edits.tables.items()}, ()

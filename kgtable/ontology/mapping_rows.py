@@ -28,17 +28,17 @@ from kgtable.values.units import SCALE_POWERS, find_unit, units
 NAME: Final = "column name"
 ONLY_IN: Final = "only in"
 INFERRED: Final = "inferred name"
-"""What a column without a header is called: proposed, and the user's to change."""
+"""The name of a column without a header: proposed, and editable by the user."""
 
 ROLE: Final = "role"
 KIND: Final = "measure kind"
 VARIANT: Final = "variant"
 EVIDENCE: Final = "evidence"
-"""What spoke for role and kind, and how sure they are: found by conversion, and not the user's to change."""
+"""The evidence for role and kind, and their confidence: found by conversion, and not editable."""
 
 EDITABLE: Final = ("predicate", "unit", "scale", "datatype", ROLE, KIND, VARIANT, "same as", INFERRED)
 CONFIDENCE: Final = "confidence"
-"""How sure an inferred name or title is, and what it was inferred from; empty if it is the user's."""
+"""Confidence and evidence of an inferred name or title; empty if it is the user's."""
 
 FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, EVIDENCE, "units found", "tables")
 
@@ -92,10 +92,10 @@ class MappingSheet:
     widths: tuple[int, ...]
     unnamed: str
     twice: str
-    """What to do about a row that is about nothing, and about a second one about the same."""
+    """Hints for a row without a subject, and for a second row with the same subject."""
 
     def decisions(self, rows: Iterable[MappingRow]) -> dict[tuple[str, str], dict[str, str]]:
-        """What rows decide, by what they are about."""
+        """The decisions of rows, by subject."""
         return {
             self.key_of(row): decided
             for row in rows
@@ -103,7 +103,7 @@ class MappingSheet:
         }
 
     def key_of(self, row: MappingRow) -> tuple[str, str]:
-        """What a row is about, and the tables it is restricted to."""
+        """The subject of a row, and the tables it is restricted to."""
         return row.values.get(self.subject, ""), row.values.get(ONLY_IN, "")
 
 

@@ -53,7 +53,7 @@ _NOT_ADDED = frozenset({"Temperature", "Velocity", "Pressure", "Density", "Frequ
 
 
 _NEAR: Final = 6
-"""How far apart the columns of an account stand at most."""
+"""Maximum distance between the columns of an account."""
 
 _UNITS_READ: Final = 12
 """Numbers of a column whose units are read."""
@@ -328,7 +328,7 @@ class _Rows:
         return complete and all(count == 1 for count in filled[at:]) and sum(count > 1 for count in filled) > 2
 
     def _called(self, at: int, label: str) -> str | None:
-        """What a row is called by a word: a total, a statistic, or all there is where it is first or last."""
+        """The class of a row by a word: a total, a statistic, or everything if it is first or last."""
         if len(label) > 60:
             return None
         first = next((cell.strip() for cell in self._body.rows[at] if cell.strip()), "")
@@ -340,7 +340,7 @@ class _Rows:
         return None
 
     def _is_rare(self, label: str) -> bool:
-        """Whether a label stands once, or in few of the rows."""
+        """Whether a label occurs once, or in few of the rows."""
         words, body = words_of(label), self._body
         again = sum(words_of(text) == words for text in body.texts(body.label_column))
         return again <= 1 or again < len(body.rows) / 3
@@ -383,7 +383,7 @@ class _Rows:
         return found
 
     def _is_less(self, row: int, candidates: Sequence[int], columns: Sequence[int], totals: set[int]) -> bool:
-        """Whether a row called a total stands among members that have more than it of everything."""
+        """Whether a row called a total is among members that exceed it in every column."""
         body = self._body
         at = body.grid_rows.index(row) if row in body.grid_rows else -1
         others = [other for other in candidates if body.grid_rows[other] not in totals]
@@ -788,7 +788,7 @@ class _Columns:
     def _products(
         self, dense: Mapping[int, Sequence[Decimal | None]], kinds: Mapping[int, _Kind]
     ) -> Iterable[tuple[int, _Kind]]:
-        """Columns of which one is the product of two others: quantity, price and amount."""
+        """Three columns, one of which is the product of the others: quantity, price and amount."""
         columns = list(dense)[:10]
         for product in columns:
             for at, first in enumerate(columns):
@@ -844,7 +844,7 @@ class _Columns:
                 said[row] = found
         words = [found for found in said.values() if found.evidence == "words"]
         if all(row in self._structure.totals for row, found in said.items() if found.evidence == "words"):
-            words = []  # "All staff" below names tells nothing of what is in the rows
+            words = []  # "All staff" below names says nothing about the rows
         classes = {"CCY" if unit.startswith("CCY_") else unit for unit in units_.values()}
         differ = len({found.kind for found in said.values()}) > 1 or len(classes) > 1
         if not units_ or (not (differ and (words or len(classes) > 1)) and len(words) < 0.5 * len(units_)):
@@ -876,7 +876,7 @@ class _Columns:
 
     @staticmethod
     def _like(row: int, said: Mapping[int, _Kind], units_: Mapping[int, str], by_total: Mapping[int, int]) -> _Kind:
-        """The kind of the total that a row is summed by, or else of the nearest row of its unit that tells one."""
+        """The kind of the total that a row is summed by, or else of the nearest row of its unit that has one."""
         above = said.get(by_total.get(row, -1))
         if above is not None:
             return above
@@ -937,7 +937,7 @@ def _is_time(label: str) -> bool:
 
 _YEAR_ALONE = re.compile(r"(?:19|20)\d\d")
 _MOST_CATEGORIES = 50
-"""Different values of a column of which one may add up the others."""
+"""Most distinct values of a column in which one may sum the others."""
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 
 

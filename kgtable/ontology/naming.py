@@ -2,7 +2,7 @@
 
 A column becomes ``has`` and its header in camel case, ``in`` where the header says when (a date, a
 year, a quarter), ``hasValue3`` where the third column has no header. The unit that the header states is
-left out, on whichever line it stands: each quantity has its own. Every name is a local name that
+left out, on any line: each quantity has its own. Every name is a local name that
 Turtle can write without escapes, for any header.
 """
 
@@ -97,7 +97,7 @@ def predicate_names(columns: Iterable[Column]) -> tuple[str, ...]:
 
 
 def column_names(columns: Iterable[Column]) -> list[str]:
-    """The names of a table's columns; where units alone tell columns apart, they are part of the names.
+    """The names of a table's columns; if only units distinguish columns, they are part of the names.
 
     >>> column_names([Column(0, ("Area (km²)",)), Column(1, ("Area (ha)",)), Column(2, ("Depth (m)",))])
     ['hasAreaKm2', 'hasAreaHa', 'hasDepth']
@@ -110,7 +110,7 @@ def column_names(columns: Iterable[Column]) -> list[str]:
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names with ``_2``, ``_3``… behind those that came before.
+    """The names, with ``_2``, ``_3``… appended to repeated ones.
 
     >>> distinct_names(["hasRank", "hasName", "hasRank", "hasRank"])
     ('hasRank', 'hasName', 'hasRank_2', 'hasRank_3')
@@ -139,7 +139,7 @@ def base_name(predicate: str) -> str | None:
 
 
 def is_local_name(name: str) -> bool:
-    """Whether a text can stand behind ``ex:`` in Turtle as it is and make a valid IRI.
+    """Whether a text can follow ``ex:`` in Turtle as it is and make a valid IRI.
 
     >>> is_local_name("hasNetIncome"), is_local_name("has net income"), is_local_name("")
     (True, False, False)

@@ -52,7 +52,7 @@ def in_order(triples: Iterable[Triple], rank: Callable[[str], int]) -> list[Trip
 
 
 def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
-    """Turtle with one block per subject, in the order given; equal subjects have to stand together."""
+    """Turtle with one block per subject, in the order given; equal subjects must be adjacent."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.TURTLE, prefixes=dict(prefixes)) or b""
     # The prefixes come in any order. Line breaks and tabs of literals are escaped, so that all others are layout.
     head = _PREFIX_LINES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), written, count=1)

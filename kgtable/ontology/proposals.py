@@ -21,7 +21,7 @@ FILE: Final = "ontology.model.json"
 
 @dataclass(frozen=True, slots=True)
 class ColumnProposal:
-    """What is proposed about a column, whose `display_name` is `header`: columns of the mapping → canonical texts."""
+    """Proposals about a column, whose `display_name` is `header`: columns of the mapping → canonical texts."""
 
     header: str
     values: Mapping[str, str]
@@ -30,10 +30,10 @@ class ColumnProposal:
 
 @dataclass(frozen=True, slots=True)
 class TableProposal:
-    """What is proposed about a table: by column index, its title, and its header rows as the mapping writes them.
+    """Proposals about a table: by column index, its title, and its header rows as the mapping writes them.
 
     `sha256` is that of the table's file, `asked` a hash of what the model was shown. `header` is empty if nothing
-    is proposed; `header_confidence` says how sure the model is of it.
+    is proposed; `header_confidence` is the model's confidence in it.
     """
 
     sha256: str
@@ -94,7 +94,7 @@ def save_proposals(directory: Path, proposals: Mapping[str, TableProposal]) -> N
 
 @dataclass(frozen=True)
 class AnnotationReport:
-    """What asking a model about tables came to, or would come to.
+    """The outcome, or the estimate, of asking a model about tables.
 
     Attributes:
         tables: how many tables something is undecided about that the model was not asked about before.

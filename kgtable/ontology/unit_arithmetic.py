@@ -1,4 +1,4 @@
-"""What numbers tell of units: amounts that a text repeats tell a scale, what adds up to a count is counted."""
+"""Units from arithmetic: amounts repeated in a text imply a scale, and parts of a count are counts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int
     """The one power of ten that puts the amounts of the text between the smallest and largest cell.
 
     A text next to a table speaks of amounts of the table's own size: "$6.2 million" next to cells from 532
-    to 24,264 tells of thousands. At every other scale most amounts must lie outside. Cells with two
+    to 24,264 implies thousands. At every other scale most amounts must lie outside. Cells with two
     decimals are prices, which no scale is meant for.
     """
     if len(amounts) < LEAST_MATCHES or len(cells) < LEAST_CELLS:

@@ -29,7 +29,7 @@ from kgtable.values.units import (
 )
 
 LONGEST_TEXT: Final = 20_000
-"""Of each text around a table only this many characters are looked at."""
+"""Characters of each text around a table that are examined."""
 LOOKED_AT: Final = 400
 """How many body rows are looked at."""
 UNIT_COLUMN: Final = "unit column"
@@ -172,7 +172,7 @@ class UnitColumn:
     money: frozenset[int]
     others: frozenset[int]
     scales: bool = False
-    """Whether it gives the scale of each row instead: ``millions``."""
+    """Whether it holds the scale of each row instead: ``millions``."""
 
     def covers(self, column: int, clue: Clue) -> bool:
         """Whether a clue from the column of units is about the numbers of a column."""
@@ -276,7 +276,7 @@ def read_scale_cell(text: str) -> Clue | None:
 
 
 _OF_CARBON = re.compile(r" ?CO[2₂](?:[- ]?eq?\.?)?$")
-"""What a mass is of: "t CO2e"."""
+"""The substance of a mass: "t CO2e"."""
 
 
 def _has_figures(rows: Sequence[Row], column: int) -> bool:

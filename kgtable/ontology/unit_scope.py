@@ -100,17 +100,17 @@ _ENDS_FOR_ALL = re.compile(
     r"\s*\)[\s.:]*",
     re.IGNORECASE | re.DOTALL,
 )
-"""How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
+"""The end of a sentence right above a table that states its unit: "… by segment (numbers in years):"."""
 _LONGEST_CAPTION = 60
 _MOST_BEHIND = 3
-"""Words that may stand after a unit and say of what it is: "thousand tonnes carbon equivalent"."""
+"""Words that may follow a unit and say what is measured: "thousand tonnes carbon equivalent"."""
 _FOR_ALL = re.compile(r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 
 def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[UnitPhrase, str] | None:
-    """The unit, other than money and percent, that a text gives for the whole table: "Output in GWh".
+    """The unit, other than money and percent, that a text states for the whole table: "Output in GWh".
 
-    It stands alone, in brackets or behind "in" at the end of a title row, the caption, title or a heading,
+    It is on its own, in brackets or after "in" at the end of a title row, the caption, title or a heading,
     makes the whole corner or a line below a title; or it ends the text right above the table.
     """
     titles = list(titles)
@@ -145,7 +145,7 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
 
 
 def _unit_alone(line: str, name: str) -> UnitPhrase | None:
-    """The unit of a line that is nothing else, or a scale and a unit with what is measured behind them."""
+    """The unit of a line that is nothing else, or a scale and a unit followed by what is measured."""
     words = line.split()
     for count in range(len(words), max(len(words) - _MOST_BEHIND, 1) - 1, -1):
         phrase = parse_unit_phrase(" ".join(words[:count]), name)
@@ -195,7 +195,7 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
 
 
 _UNIT_NOTE = re.compile(r"\s*(?:units?|einheit|unité|unidad|unità)\s*:\s*(?P<unit>\S.{0,60})", re.IGNORECASE)
-"""A note that gives the unit of all: "Unit: % of GDP"."""
+"""A note that states the unit of all numbers: "Unit: % of GDP"."""
 
 _OF_ALL = re.compile(
     r"\s*(?:notes?: *)?(?:all )?(?:amounts|figures|values|prices"
@@ -388,7 +388,7 @@ class TableClues:
         return self._units_of_rows[text]
 
     def unit_of_columns(self, column: int, units: Sequence[Clue | None]) -> Clue | None:
-        """What columns of units, of which `units` are the clues in a row, say of a number in a column."""
+        """The evidence of unit columns, with the clues `units` in a row, on a number in a column."""
         told = zip(self.unit_columns, units, strict=False)
         about = [(of, clue) for of, clue in told if clue is not None and of.covers(column, clue)]
         unit = next((clue for of, clue in about if not of.scales), None)
@@ -429,7 +429,7 @@ class TableClues:
         """For each column the text of the rows of units above it.
 
         A text covers the columns up to the next text or to a column whose name is a unit itself; one that
-        stands alone in its row covers all columns.
+        is alone in its row covers all columns.
         """
         structure = self._table.structure
         named = [bool(column.path and parse_unit_phrase(column.path[-1])) for column in structure.columns]
@@ -455,7 +455,7 @@ class TableClues:
         return money and measures.isdisjoint({Measure.PER_SHARE, Measure.SHARES, Measure.COUNT})
 
     def _stated_percent(self) -> StatedUnit | None:
-        """The statement that the whole table is in percent, unless one as near gives a scale."""
+        """The statement that the whole table is in percent, unless one as near states a scale."""
         percent = next((s for s in self.statements if s.is_percent), None)
         return None if percent is None or (self.scale and self.scale.source == percent.source) else percent
 

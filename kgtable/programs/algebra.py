@@ -5,8 +5,8 @@ grouping, … *Expressions* give one value: for each row of the relation around 
 contain no column, once. Aggregates and lookups turn a relation into an expression, membership tests
 take a relation, so both sorts nest.
 
-What a node means (units, ties, blank cells) is said at its class; `types` refuses programs without
-meaning, `executor` runs them in memory, `syntax` reads and writes them as JSON, `realize` tells them
+The meaning of a node (units, ties, blank cells) is documented in its class; `types` refuses programs without
+meaning, `executor` runs them in memory, `syntax` reads and writes them as JSON, `realize` puts them
 in words. Nodes are plain data: compare equal by content, hash, pickle, and hold no table.
 
 Columns
@@ -285,7 +285,7 @@ class Not(Expression):
 class Aggregate(Expression):
     """A function of many rows: of `rows`, or, where that is None, of the rows of the group around it.
 
-    Without `argument`, a count counts rows. The aggregate of a relation is one value wherever it stands.
+    Without `argument`, a count counts rows. The aggregate of a relation is one value in any context.
     """
 
     function: AggregateFunction
@@ -298,7 +298,7 @@ class Lookup(Expression):
     """The value of an expression in the one row of a relation: one cell.
 
     Several rows are fine where they agree; else the program fails, which a `Limit` avoids. No row
-    gives a missing value.
+    returns a missing value.
     """
 
     rows: Rows
@@ -366,7 +366,7 @@ class SetOperation(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A column that a relation gives: an expression and the name of the column."""
+    """An output column of a relation: an expression and the name of the column."""
 
     expression: Expression
     name: str = ""
@@ -417,7 +417,7 @@ class Limit(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours(Rows):
-    """The rows that stand `offset` rows after (before, if negative) those for which the condition holds,
+    """The rows `offset` rows after (before, if negative) those for which the condition holds,
     in the order of the source: that of the table, or of a `Sort`."""
 
     source: Rows

@@ -19,7 +19,7 @@ from kgtable.values.text import without_marks
 from kgtable.values.units import SCALE_POWERS, scale_name
 
 MOST_ROWS_TOLD = 300
-"""Rows of a result that are read while programs are compared."""
+"""Rows of a result read when programs are compared."""
 
 
 @dataclass(frozen=True, slots=True)

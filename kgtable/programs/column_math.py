@@ -181,7 +181,7 @@ def keys(data: ColumnData) -> Indices:
 
 
 MANY = 16
-"""How many times as many values as rows a column may have for what is known of all its values to be worth finding."""
+"""Maximum ratio of values to rows of a column at which facts about all its values are worth computing."""
 
 
 def _key_numbers(values: Sequence[Datum]) -> Indices:
@@ -305,7 +305,7 @@ def counted(counts: Indices) -> ColumnData:
 def aggregate_groups(
     function: AggregateFunction, data: ColumnData, order: Indices, starts: Starts, name: str = ""
 ) -> ColumnData:
-    """What `aggregate` gives, as a column; of groups of one row each, as those of an identifier, value by value."""
+    """The result of `aggregate` as a column; for groups of one row each, as those of an identifier, value by value."""
     if function in _COUNTS:
         return counted(_counts(function, data, order, starts))
     if len(starts) - 1 != len(order):

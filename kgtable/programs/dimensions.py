@@ -24,10 +24,10 @@ from kgtable.values.decimals import EXACT, ROUNDED
 from kgtable.values.units import conversion_records, units
 
 NO_UNIT = frozenset({None, "", "UNITLESS"})
-"""What says that a number's unit is unknown."""
+"""The mark of an unknown unit."""
 
 COUNTS = frozenset({"NUM", "UNITLESS", "", None})
-"""Units of pure numbers, of which any mixes with any."""
+"""Units of pure numbers, which all mix with each other."""
 
 LARGEST_EXPONENT = 400
 _ONE = Fraction(1)
@@ -159,7 +159,7 @@ def offset_of(unit: str | None) -> Fraction:
 
 
 def is_known(unit: str) -> bool:
-    """Whether it is a unit of QUDT, or a product of which one factor is.
+    """Whether it is a unit of QUDT, or a product with a factor that is.
 
     >>> is_known("CCY_USD-PER-SHARE"), is_known("FURLONGS-ISH")
     (True, False)
@@ -179,7 +179,7 @@ def comparable(left: str | None, right: str | None) -> bool:
 
 
 def convert(value: Decimal, unit: str | None, target: str | None) -> Decimal:
-    """A number in another unit; exact where the result has an end, else to 60 digits.
+    """A number in another unit; exact if the result is finite, else to 60 digits.
 
     Raises `UnitMismatchError` if the units measure different things.
 
@@ -217,7 +217,7 @@ def unit_of_sum(left: str | None, right: str | None) -> str | None:
 
 
 def commonest_unit(units: Iterable[str | None]) -> str | None:
-    """The unit that stands most often, one that says something before any other; None if there is none."""
+    """The most frequent unit, preferring one that says something; None if there is none."""
     counts = Counter(units)
     return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
 
@@ -226,7 +226,7 @@ def commonest_unit(units: Iterable[str | None]) -> str | None:
 def multiply_units(left: str | None, right: str | None, power: int = 1) -> tuple[str, Fraction]:
     """The unit of left * right**power (power 1 or -1), and the factor that the bare product still needs.
 
-    Percentages dissolve into the factor (25 % of 80 is 20), but for one that is divided by a plain
+    Percentages dissolve into the factor (25 % of 80 is 20), except for one that is divided by a plain
     number or multiplied by a percentage; a unit and its like cancel.
 
     >>> multiply_units("CCY_USD", "CCY_USD"), multiply_units("CCY_USD", "CCY_EUR", -1)[0]
@@ -251,7 +251,7 @@ def multiply_units(left: str | None, right: str | None, power: int = 1) -> tuple
 
 
 def decimal_of(value: Fraction) -> Decimal:
-    """A fraction as a decimal: exact where it has an end, else to 60 digits.
+    """A fraction as a decimal: exact if it is finite, else to 60 digits.
 
     >>> decimal_of(Fraction(1, 8)), str(decimal_of(Fraction(1, 3)))[:6]
     (Decimal('0.125'), '0.3333')

@@ -23,7 +23,7 @@ from kgtable.values.units import SCALE_LETTERS, SCALE_POWERS, units
 _DIGITS = re.compile(r"\d(?:[.,'’٬٫\s]?\d)*|[.,]\d+")
 _MEASURES = re.compile(r"thousands?|millions?|billions?|trillions?|percent|us|dollars?|euros?|pounds?", re.IGNORECASE)
 _MOST_COMPARED = 200
-"""Cells that are looked at for the number style of a result."""
+"""Maximum cells that determine the number style of a result."""
 
 _OTHER_MARK = {",": ".", ".": ",", "'": ".", "’": ".", "٬": "٫", "٫": "٬"}
 """The mark of decimals next to a mark of thousands, and the other way round; a comma next to spaces."""
@@ -41,7 +41,7 @@ class _Print(NamedTuple):
 
 
 def display(datum: Datum, style: NumberMarks = ENGLISH) -> str:
-    """A value as it is shown: a number with scale and unit, at most with the decimals of its cell.
+    """A value for display: a number with scale and unit, and no more decimals than its cell.
 
     A printed text that says more than the number, its unit and its scale is shown as it is.
 

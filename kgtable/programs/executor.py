@@ -127,7 +127,7 @@ class ProgramResult:
 
     `names` and `rows` are the columns and rows of a relation; of an expression they are one row with
     one value, or none if the value is missing. `ordered` says that the order of the rows was asked
-    for. `derivation` tells in words how it was computed. `left_out` are cells with a text that an aggregate could not
+    for. `derivation` says in words how it was computed. `left_out` are cells with a text that an aggregate could not
     use (unreadable numbers, ranges, bounds such as "<0.1"): table, grid row, column and text; the first ones.
     """
 
@@ -229,7 +229,7 @@ class Executor:
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self.left_out: list[tuple[str, int, int, str]] = []
         self.once: dict[str, str] = {}
-        """Columns of which a value is added once for each value of another."""
+        """Columns whose values are added once for each value of another."""
         self._relations = relations
         self.sizes: dict[Node, int] = {}
         self.failed: Node | None = None
@@ -677,7 +677,7 @@ class Executor:
 
 _OF_NUMBERS = (AggregateFunction.SUM, AggregateFunction.MEAN, AggregateFunction.MEDIAN)
 MOST_UNREAD = 1_000
-"""Cells without a number that are looked at for an error."""
+"""Maximum cells without a number that are searched for an error."""
 MOST_NAMED = 8
 """Cells left out that a derivation names."""
 

@@ -69,7 +69,7 @@ from kgtable.tables.model import Meaning, MeasureKind, Role
 MOST_KEYS, MOST_CONDITIONS, MOST_ASKED, MOST_VALUES = 4, 40, 200, 200
 """How many keys, conditions, columns to show, and values of a condition fields may have."""
 MOST_GROUPS = 10_000
-"""Different values from which a column is not offered for groups."""
+"""Number of distinct values from which a column is not offered for groups."""
 LONGEST_ADDRESS = 16_000
 
 
@@ -102,7 +102,7 @@ _HOWS = {function: how for how, function in _AGGREGATES.items()}
 
 
 class Bucket(StrEnum):
-    """What of a date counts. `MONTH` is one of a year (2024-03), `SEASON` the month of any year, from 1."""
+    """The part of a date. `MONTH` is one of a year (2024-03), `SEASON` the month of any year, from 1."""
 
     YEAR = "year"
     QUARTER = "quarter"
@@ -118,12 +118,12 @@ BUCKETS = {
     Bucket.SEASON: Function.MONTH,
     Bucket.WEEKDAY: Function.WEEKDAY_NAME,
 }
-"""The function of a date that gives each."""
+"""The date function of each bucket."""
 _OF_FUNCTIONS: dict[Function | None, Bucket] = {function: bucket for bucket, function in BUCKETS.items()}
 
 
 def bucket_of(function: Function | None) -> Bucket | None:
-    """The bucket that a function of a date gives; None of another."""
+    """The bucket of a date function; None for another function."""
     return _OF_FUNCTIONS.get(function)
 
 
@@ -143,7 +143,7 @@ class FieldColumn:
 
     @property
     def sorted_by(self) -> Expression:
-        """What puts the values in order: weekdays go by their number."""
+        """The sort key of the values: weekdays sort by their number."""
         if self.bucket is Bucket.WEEKDAY:
             return Apply(Function.WEEKDAY, ColumnRef(self.name, self.table))
         return self.expression
@@ -161,7 +161,7 @@ VALUE = FieldColumn("@value")
 
 @dataclass(frozen=True, slots=True)
 class FieldCondition:
-    """Rows of which a column compares so with one of the values; with none of them for ``!=``.
+    """Rows whose column compares so with one of the values; with none of them for ``!=``.
 
     Without values, rows whose cell is blank. `negated` turns it round.
     """
@@ -371,7 +371,7 @@ class _UnsaidError(Exception):
 
 
 def fields_of(program: Program) -> Fields | None:
-    """The fields that give the same result as a program; None if fields cannot say it, as of nested programs.
+    """The fields with the same result as a program; None if fields cannot express it, such as nested programs.
 
     Fields do not keep that the group of blank keys comes last.
     """
@@ -596,7 +596,7 @@ _Made = TypeVar("_Made")
 
 
 def fields_to_json(asked: Fields) -> dict[str, Any]:
-    """Fields as plain data, without those that are as by default; `parse_fields` reads it back."""
+    """Fields as plain data, without defaults; `parse_fields` reads it back."""
     found: dict[str, Any] = {"table": asked.tables[0]} if len(asked.tables) == 1 else {"tables": list(asked.tables)}
     found["how"] = asked.how.value
     for name in _FIELDS:
@@ -769,7 +769,7 @@ def _needed(what: str, path: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class OfferedColumn:
-    """A column that fields may name, and what may be made of it.
+    """A column that fields may name, and its possible uses.
 
     `hows` are those that it may have as a measure, given the other fields; `groups` and `buckets` say how it may group
     rows. `distinct` counts its different values; None if they are not read.
@@ -786,7 +786,7 @@ class OfferedColumn:
 
 
 def offered(relations: Mapping[str, Relation], asked: Fields) -> tuple[OfferedColumn, ...]:
-    """The columns of the tables of some fields, with what has a meaning there: what the type checker accepts.
+    """The columns of the tables of some fields, with the uses that the type checker accepts.
 
     Balances are not offered as sums over several times, nor columns of too many different values as groups. Raises the
     errors of `check` for a table that is not there.
@@ -811,7 +811,7 @@ def name_in(relation: Relation, column: RelationColumn) -> str | int:
 
 
 MOST_TYPED = 100_000
-"""Cells of a table beyond which the columns are offered by what was decided about them, without reading them all."""
+"""Maximum cells of a table whose columns are read in full; beyond that they are offered by their stored meaning."""
 
 
 def _offered(

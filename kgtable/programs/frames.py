@@ -72,7 +72,7 @@ class Frame:
 
 @dataclass
 class Sight:
-    """What an expression looks at while it is evaluated: columns of tables, and other results."""
+    """The inputs of an expression during evaluation: columns of tables, and other results."""
 
     reads: list[Read] = field(default_factory=list)
     traces: list[RowTrace] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Sight:
         return RowTrace(tuple(origins), reads)
 
     def taken(self, role: CellRole, rows: Indices) -> tuple[Read, ...]:
-        """What was looked at, for some of the rows only."""
+        """What was read, for some of the rows only."""
         return tuple(
             replace(
                 read,
@@ -98,7 +98,7 @@ class Sight:
         )
 
     def fixed(self, role: CellRole) -> tuple[Read, ...]:
-        """What was looked at, as cells that every row of the result rests on."""
+        """What was read, as cells that every row of the result rests on."""
         return tuple(replace(read, role=role, aligned=False) for read in self.reads)
 
     def others(self) -> tuple[tuple[RowTrace, Origin], ...]:
@@ -108,7 +108,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class GroupContext:
-    """The groups that aggregates without rows of their own go over."""
+    """The groups for aggregates without rows of their own."""
 
     frame: Frame
     groups: RowGroups
@@ -167,6 +167,6 @@ def with_role(reads: list[Read], role: CellRole) -> tuple[Read, ...]:
 
 
 def shifted(reads: tuple[Read, ...], before: int, after: int) -> tuple[Read, ...]:
-    """Reads of rows that stand among others."""
+    """Reads of rows at some positions among others."""
     pad = np.full(before, -1, dtype=np.int64), np.full(after, -1, dtype=np.int64)
     return tuple(replace(read, rows=np.concatenate([pad[0], read.rows, pad[1]])) for read in reads)

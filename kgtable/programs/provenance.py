@@ -75,7 +75,7 @@ class RowTrace:
         self.origins, self.reads = origins, reads
 
     def cells(self, rows: Indices | None = None) -> Iterator[CellRead]:
-        """The cells that some rows (None: all) stand on, each once in its first role: what was read for
+        """The cells that some rows (None: all) rest on, each once in its first role: what was read for
         the outermost operation comes first."""
         seen: set[tuple[str, int, int]] = set()
         pending: list[tuple[RowTrace, Indices | None]] = [(self, rows)]

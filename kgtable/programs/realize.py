@@ -119,14 +119,14 @@ _SETS = {
     SetOperator.EXCEPT: "{} that are not among {}",
 }
 MOST_COLUMNS = 4
-"""Most columns that are all named; of longer lists, only the first and the last are."""
+"""Maximum columns that are all named; of longer lists, only the first and the last are."""
 
 _CHOICES = {RowChoice.ALL: "totals included", RowChoice.TOTALS: "totals alone"}
 _PSEUDO = {"@row": "row number", "@group": "group", "@label": "label", "@table": "table"}
 
 
 def realize(program: Program, *, sizes: Mapping[Node, int] | None = None) -> str:
-    """A program in words; with `sizes`, the number of rows each relation gave when it ran."""
+    """A program in words; with `sizes`, the number of rows that each relation returned."""
     return _Words(program, sizes or {}).node(program.root)
 
 
@@ -160,7 +160,7 @@ class _Words:
     # Relations
 
     def rows(self, node: Rows) -> str:
-        """A relation as a noun phrase: what of it, then which rows."""
+        """A relation as a noun phrase: its columns, then its rows."""
         match node:
             case SetOperation(operator, left, right):
                 return _SETS[operator].format(self.rows(left), self.rows(right))

@@ -31,10 +31,10 @@ from kgtable.values.unit_phrases import without_unit
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
 StoredColumn: TypeAlias = tuple[Codes, Sequence[CellContent]]
-"""For each row the number of its cell among the different ones that the graph holds; -1 for a blank one."""
+"""For each row the number of its cell among the distinct ones in the graph; -1 for a blank one."""
 
 SAMPLED = 2_000
-"""How many cells of a column decide on its kind and role."""
+"""Number of cells that decide a column's kind and role."""
 
 _SPACES = re.compile(r"[\W_]+")
 
@@ -59,7 +59,7 @@ _CHOSEN = {
 
 
 NAMING = frozenset({Role.IDENTIFIER, Role.ORDINAL})
-"""Roles whose values name or number rows and are not quantities, even where they are figures."""
+"""Roles whose values name or number rows and are not quantities, even if they are numbers."""
 
 _Made = TypeVar("_Made")
 
@@ -87,7 +87,7 @@ class ColumnData:
         return taken
 
     def kept(self, make: Callable[[Sequence[Datum]], _Made]) -> _Made:
-        """What a function makes of the values, called once for this column and those that are taken from it."""
+        """A function's result on the values, computed once for this column and those taken from it."""
         if make not in self._kept:
             self._kept[make] = make(self.values)
         return cast(_Made, self._kept[make])
@@ -123,7 +123,7 @@ def distinct(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class RelationColumn:
-    """A column of a relation: its header, and what its cells are (found out when first asked for)."""
+    """A column of a relation: its header, and the types of its cells (computed lazily)."""
 
     def __init__(self, relation: Relation, index: int, path: tuple[str, ...]) -> None:
         self._relation, self.index = relation, index
@@ -146,7 +146,7 @@ class RelationColumn:
 
     @property
     def meaning(self) -> Meaning:
-        """What was decided about it when it was converted."""
+        """Its meaning, decided at conversion."""
         return self._relation.typing(self.index)[1]
 
     @property
@@ -181,7 +181,7 @@ class RelationColumn:
 class Relation:
     """The body rows of a table with typed columns. Made by `table_relation.relation_of`.
 
-    Rows are addressed by their place among the body rows (from 0); `position` gives the cell in the
+    Rows are addressed by their place among the body rows (from 0); `position` returns the cell in the
     grid that holds a row's value, which for merged cells is that of the merged area.
     """
 
@@ -235,7 +235,7 @@ class Relation:
         return self._typed(column)[1:]
 
     def pseudo(self, name: str) -> ColumnData:
-        """The values of a pseudo column but ``@row``. Raises `UnknownColumnError` for another name."""
+        """The values of a pseudo column other than ``@row``. Raises `UnknownColumnError` for another name."""
         if name not in self._pseudo:
             self._pseudo[name] = self._make_pseudo(name)
         return self._pseudo[name]
@@ -245,7 +245,7 @@ class Relation:
 
         The whole header path counts before its last level, the exact text before one that differs in
         case and signs. Raises `UnknownColumnError`, with the nearest headers, if there is none or
-        where there are several.
+        there are several.
         """
         if isinstance(name, int):
             if 0 <= name < len(self.columns):
@@ -283,7 +283,7 @@ class Relation:
 
     @property
     def parts(self) -> Indices:
-        """Of each row the number of its table among `tables`."""
+        """For each row the number of its table among `tables`."""
         return self._parts
 
     def text(self, row: int, column: int) -> str:

@@ -231,7 +231,7 @@ def number_in(text: str, index: int = 1) -> Decimal | None:
 
 
 def checked(value: Decimal) -> Decimal:
-    """The number. Raises `EvaluationError` for one beyond 10**±400, or that is none."""
+    """The number. Raises `EvaluationError` for one beyond 10**±400, or if it is not a number."""
     if not value.is_finite() or (value and abs(value.adjusted()) > LARGEST_EXPONENT):
         raise EvaluationError(f"A number in the calculation is beyond 10**{LARGEST_EXPONENT}.")
     return value
@@ -637,7 +637,7 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
 
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""The names that `Function.WEEKDAY_NAME` gives."""
+"""The results of `Function.WEEKDAY_NAME`."""
 
 
 def _quarter_of(span: TimeSpan) -> Datum | None:

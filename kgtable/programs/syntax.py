@@ -130,7 +130,7 @@ def operators() -> dict[str, tuple[str, ...]]:
 
 
 def parse_program(source: str | Mapping[str, Any]) -> Program:
-    """Read a program from JSON text or from what JSON text was decoded to.
+    """Read a program from JSON text or decoded JSON.
 
     Raises `ProgramSyntaxError`, with the place as `path`, for anything that is not a program.
     """

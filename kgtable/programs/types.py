@@ -67,7 +67,7 @@ DEEPEST = 60
 """How deep a program may nest."""
 
 SURE = 0.7
-"""Confidence of a column's meaning from which a program is held back by it."""
+"""Minimum confidence of a column's meaning for it to reject a program."""
 
 TIMES = frozenset({ValueKind.DATE, ValueKind.PERIOD})
 NUMBERS = frozenset({ValueKind.QUANTITY, ValueKind.DURATION})
@@ -174,7 +174,7 @@ def _called(source: BoundTable, name: str) -> bool:
 
 
 def check(program: Program, relations: Mapping[str, Relation]) -> Type | Scope:
-    """Check a program: gives the type of its value, or the columns of its rows.
+    """Check a program; returns the type of its value, or the columns of its rows.
 
     Args:
         program: the program.
@@ -324,7 +324,7 @@ class _Checker:
             raise ProgramTypeError("The condition is a value, not a condition.", path=path)
 
     def expression(self, node: Expression, scope: Scope, path: str, grouped: bool) -> Type:
-        """The type of an expression; `grouped` where aggregates of a group may stand."""
+        """The type of an expression; `grouped` where aggregates of a group are allowed."""
         try:
             return self._expression(node, scope, path, grouped)
         except ProgramError as error:

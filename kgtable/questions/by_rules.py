@@ -1,7 +1,7 @@
 """Answers without a language model: candidate programs, ranked, executed, and judged.
 
 `answer_by_programs` takes a question and tables with their scores. It answers with the likeliest program,
-or abstains; it comes with other programs that fit about as well and give something else. An answer by rules
+or abstains; it comes with other programs that fit about as well but have other results. An answer by rules
 alone is grounded or ambiguous, never verified: verification takes a second, independent reader.
 """
 
@@ -45,7 +45,7 @@ ENGLISH_ALONE = "Questions are read in English where no language model is set up
 
 @dataclass(frozen=True)
 class RankedProgram:
-    """A program with what it gives, the tables it reads, its operator and its confidence."""
+    """A program with its result, the tables it reads, its operator and its confidence."""
 
     program: Program
     result: ProgramResult
@@ -56,7 +56,7 @@ class RankedProgram:
 
     @property
     def value(self) -> str | None:
-        """The number that it gives, exact with the scale applied."""
+        """The resulting number, exact with the scale applied."""
         value = self.result.value
         return None if value is None or value.number is None else format_decimal(value.number)
 
@@ -69,10 +69,10 @@ class RankedProgram:
 
 @dataclass(frozen=True)
 class RankedAnswer:
-    """The likeliest program's answer, or none; how sure it is, and what else fits.
+    """The likeliest program's answer, or none; its confidence, and what else fits.
 
     `grounded`: the answer is the result of an executed program. `ambiguous`: a program that fits about as well
-    gives something else. `sure`: grounded, no check objects, and the confidence is high. `reasons` say in plain
+    has another result. `sure`: grounded, no check objects, and the confidence is high. `reasons` say in plain
     words what was checked or is missing.
     """
 
@@ -96,7 +96,7 @@ class RankedAnswer:
 
     @property
     def value(self) -> str | None:
-        """The number that it gives."""
+        """The resulting number."""
         return self.best.value if self.best and not self.parts else None
 
     @property
@@ -219,7 +219,7 @@ def _likeliest(
 
 
 def _printed(alike: Sequence[Executed]) -> Executed:
-    """Of programs with one answer the likeliest; the look-up of one cell before a sum of it that no word asks for."""
+    """The likeliest of programs with one answer; the look-up of one cell comes before a sum that no word asks for."""
     best = alike[0]
     if best.candidate.op != "sum" or "total" in best.candidate.source.question.cues:
         return best

@@ -20,7 +20,7 @@ _PER = stemmed("per")
 
 DETERMINERS = frozenset({"the", "their", "its", "his", "her", "each"})
 _BESIDE = DETERMINERS | {"and", "a", "an", "also", "corresponding", "respective", "own", "all"}
-"""Words that may stand between columns that are listed."""
+"""Words that may occur between listed columns."""
 
 _OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "group_extreme", "having"))
 """Operators for which it matters that a row has one in the other table, though no other column of that is read."""
@@ -28,7 +28,7 @@ _OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "grou
 
 @dataclass(slots=True)
 class Candidate:
-    """A program that may be meant, with the tokens that it accounts for and its features."""
+    """A possible program, with the tokens that it accounts for and its features."""
 
     program: Program
     source: ProgramSource
@@ -68,7 +68,7 @@ class Candidate:
 
 
 class CandidateFeatures:
-    """What one question and the tables of one source tell of a program over these tables."""
+    """What one question and the tables of one source say about a program over these tables."""
 
     def __init__(self, source: ProgramSource) -> None:
         self.source, self.question = source, source.question
@@ -225,7 +225,7 @@ class CandidateFeatures:
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure, others)
 
     def _side_by_side(self, views: Sequence[ColumnView]) -> list[list[ColumnView]]:
-        """The columns in the order in which the question names them, each list of those that stand side by side in it.
+        """The columns in the order in which the question names them, each list of those that are adjacent in it.
 
         Columns that are named by a part of what names another one are left out.
         """
@@ -243,7 +243,7 @@ class CandidateFeatures:
         return found
 
     def _joins(self, end: int, start: int) -> bool:
-        """Whether only "and", a comma and words such as "their" stand between two places of the question."""
+        """Whether only "and", a comma and words such as "their" are between two places of the question."""
         tokens = self.question.tokens
         if start < end:
             return False
@@ -382,7 +382,7 @@ class CandidateFeatures:
         found = Question._all(
             token << 1 | token << 2 for adjective, token in self.question.adjectives if adjective.superlative
         )
-        for word in self.question.tokens:  # nothing is behind "the highest of the ..."
+        for word in self.question.tokens:  # nothing comes after "the highest of the ..."
             if word.empty and found >> word.index & 1:
                 found &= ~(3 << word.index)
         return found

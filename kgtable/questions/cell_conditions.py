@@ -107,7 +107,7 @@ class CellConditions(ColumnLinks):
         )
 
     def _is_thing(self, token: QuestionToken) -> bool:
-        """Whether a word that is mostly a verb stands where a noun does: "the plan for travel"."""
+        """Whether a word that is mostly a verb is in a noun's position: "the plan for travel"."""
         before = self.question.tokens[token.index - 1].word if token.index else ""
         return token.word in light_words() and not is_empty_word(token.word) and before in ("for", "on", "of")
 
@@ -135,7 +135,7 @@ class CellConditions(ColumnLinks):
         return Condition(expression, mask, view.place, kind, quality, choice, len(rows), text)
 
     def _partial(self) -> Iterator[Condition]:
-        """Cells of which the question says some words: those of each column that it says most of."""
+        """Cells some of whose words are in the question: in each column, those with the most."""
         question, cells = self.question, self.cells
         hits: dict[tuple[int, int], int] = defaultdict(int)
         for token in question.tokens:
@@ -187,7 +187,7 @@ class CellConditions(ColumnLinks):
     def _containing(
         self, view: ColumnView, mask: int, places: Sequence[tuple[int, int]], inside: bool
     ) -> Iterator[Condition]:
-        """A containment where the words stand side by side in the question and in the cells."""
+        """A containment whose words are adjacent in the question and in the cells."""
         low = (mask & -mask).bit_length() - 1
         size = mask.bit_length() - low
         if mask != ((1 << size) - 1) << low:
@@ -233,7 +233,7 @@ class CellConditions(ColumnLinks):
                 yield Condition(expression, mask, -1, "group", 0.3 + 0.5 * share, text=text)
 
     def _numbers(self) -> Iterator[Condition]:
-        """Numbers of the question that stand in cells."""
+        """Numbers of the question that occur in cells."""
         question, cells = self.question, self.cells
         limits = Question._all(t.number.mask for t in question.thresholds if t.relator is not Relator.EQUAL)
         for number in (*question.numbers, *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals)):

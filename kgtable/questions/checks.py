@@ -59,7 +59,7 @@ def _unused_operators(found: Interpretation) -> str:
 
 
 def _counted_by_likeness(found: Interpretation) -> str:
-    """Things that are counted by a column of which only the stem is said: applications are not applicants."""
+    """Things counted by a column that the question names only by its stem: applications are not applicants."""
     best, target = found.best.candidate, found.target
     if best.op != "count_distinct" or target is None or target.distinct == target.filled:
         return ""
@@ -121,7 +121,7 @@ def _adds_again(found: Interpretation) -> str:
 
 
 def _adds_results(found: Interpretation) -> str:
-    """A sum of rows of which one is what is left of others: revenue, costs and the profit."""
+    """A sum of rows one of which is the remainder of others: revenue, costs and the profit."""
     candidate, source = found.best.candidate, found.source
     if candidate.op not in ("sum", "mean"):
         return ""
@@ -140,7 +140,7 @@ MOST_RESULTS = 200
 
 
 def _adds_both_ways(found: Interpretation) -> str:
-    """A sum of amounts that come in and of others that go out, which another column tells and no sign does."""
+    """A sum of incoming and outgoing amounts, which another column distinguishes and no sign does."""
     candidate, source = found.best.candidate, found.source
     measure = candidate.measure
     if candidate.op not in ("sum", "mean", "group/sum") or measure is None:

@@ -102,7 +102,7 @@ class ColumnLinks:
                 links[at] = ColumnLink(0.0, 0)
 
     def _prefer_named_in_full(self, links: list[ColumnLink]) -> None:
-        """Of columns of one period, or of one name below several, one whose other words are said is meant.
+        """Among columns of one period, or of one name below several, the one whose other words are said is meant.
 
         "Actual 2024" and not "Budget 2024"; of "Bus | planned" and "Entry | planned" the second, for *planned entry*.
         """
@@ -120,7 +120,7 @@ class ColumnLinks:
                     links[view.place] = replace(links[view.place], score=0.7, exact=False)
 
     def _prefer_actual(self, links: list[ColumnLink]) -> None:
-        """Of variants of one measure, what happened is meant where none is named: "spent" and not "budgeted"."""
+        """If no variant of a measure is named, the actual one is meant: "spent" and not "budgeted"."""
         told = {view.variant for view in self.index.columns}
         named = {found.sense for found in senses(self.question.text, VARIANTS)}
         if "actual" not in told or named & told:
@@ -182,7 +182,7 @@ class ColumnLinks:
             if derived.score >= best.score and derived.mask:
                 best = derived
         if best.exact and view.numeric | view.temporal:
-            # "The total time worked" says with both words what the column "Worked" gives.
+            # "The total time worked" says with both words what the column "Worked" holds.
             best = replace(best, mask=best.mask | self.measured(view))
         if view.period and best.score < 1.0:
             for mention in question.times:

@@ -190,7 +190,7 @@ class Comparisons(Grammar):
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
     def _rows_compared(self) -> Iterator[Candidate]:
-        """Rows of which one column is more than another; the days between two dates of a row."""
+        """Rows with one column greater than another; the days between two dates of a row."""
         source, cues = self.source, self.cues
         if source.join is not None or not source.labels:
             return
@@ -295,7 +295,7 @@ class Comparisons(Grammar):
                                 others=several)  # fmt: skip
 
     def _heading(self, columns: Sequence[ColumnView]) -> tuple[FieldColumn, int]:
-        """What says which column it is, its year where years are asked for; and the tokens that ask for it."""
+        """The value that names the column, its year if years are asked for; and the tokens that ask for it."""
         kinds = words_of_type("time")
         asked = [t for t in self.question.tokens if self.question.focus >> t.index & 1 and t.stem in kinds]
         years = [match[0] if (match := _YEARS.search(view.period)) else "" for view in columns]

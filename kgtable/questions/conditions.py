@@ -45,7 +45,7 @@ def negated(condition: Condition, mask: int) -> Condition:
 def run_beside(token: int, mask: int) -> int:
     """The run of a set's tokens that is nearest to a token, within three; none if all are farther away.
 
-    Of "version 3.1 larger than version 1.0" each number has its own *version*.
+    In "version 3.1 larger than version 1.0" each number has its own *version*.
     """
     for step in (1, 2, 3):
         run = mask & (token << step | token >> step)

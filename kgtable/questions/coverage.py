@@ -94,7 +94,7 @@ _CUES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """A program beside a question; `relations` are the tables that it reads, by id."""
+    """A program compared with a question; `relations` are the tables that it reads, by id."""
 
     question: Question
     program: Program
@@ -253,7 +253,7 @@ class Coverage:
         return bool((signs or {adjective.sign}) & wanted)  # type: ignore[attr-defined]
 
     def foreign_constants(self) -> list[str]:
-        """The constants that the question does not contain, but for those of a percentage or a mean."""
+        """The constants that the question does not contain, except those of a percentage or a mean."""
         found = []
         for constant, parent in _constants(self.program.root):
             if isinstance(constant.value, bool) or _is_row_number(constant, parent):

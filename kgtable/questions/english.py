@@ -148,7 +148,7 @@ def following_words() -> frozenset[str]:
 
 @cache
 def noun_openers() -> frozenset[str]:
-    """Words after which a noun stands."""
+    """Words that precede a noun."""
     return frozenset(english()["words"]["openers"].split())
 
 
@@ -159,7 +159,7 @@ def naming_words() -> frozenset[str]:
 
 
 def is_verb_form(word: str) -> bool:
-    """Whether a word after a noun is its verb, as far as its form tells: *students took*, *employees started*."""
+    """Whether a word after a noun is its verb, judging by its form: *students took*, *employees started*."""
     return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))
 
 

@@ -111,11 +111,11 @@ class Fillings(Groupings):
         return self.filled(how, conditions, how, view, mask=mask, unit=unit, features=features)
 
     def _spent(self, view: ColumnView, conditions: ConditionSet) -> Rows:
-        """The rows of a condition set of which a column is below zero."""
+        """The rows of a condition set in which a column is below zero."""
         return Filter(self._rows_of(conditions), Compare(Relator.LESS, view.ref, _ZERO))
 
     def _is_of_days(self, view: ColumnView) -> bool:
-        """Whether a column has single days, of which a month, quarter or weekday is asked for: these are groups."""
+        """Whether a column has single days whose month, quarter or weekday is asked for: these are groups."""
         focus = self.question.focus
         spans = (self._span_at(place) for place in range(len(self.question.tokens)) if focus >> place & 1)
         asked = any(span is not None and not span[1] & self.source.named for span in spans)
@@ -192,12 +192,12 @@ class Fillings(Groupings):
         for name, order in (("first", None), ("last", FieldOrder(FieldColumn("@row"), True))):
             mask = cues.get(name, 0) & ~named
             for view in self.targets[:5] if mask and not self._is_measured(mask) else ():
-                if not view.temporal or self.question.wh != "when":  # else the earliest date, wherever its row stands
+                if not view.temporal or self.question.wh != "when":  # else the earliest date, in any row
                     yield self.filled(f"first_last/{name}", conditions, ask=[view], order=order, first=count,
                                       mask=mask | count_mask)  # fmt: skip
 
     def _sign_of(self, view: ColumnView, headers: Mapping[str, int]) -> int:
-        """Whether an adjective, by what it tells of headers, means the high or the low values of a column."""
+        """Whether an adjective, by its headers, means the high or the low values of a column."""
         return next((headers[stem] for stem in sorted(self._told_by(view)) if stem in headers), 0)
 
     def _stands_before(self, token: int, view: ColumnView) -> bool:
@@ -302,7 +302,7 @@ class Fillings(Groupings):
                 among: Expression = Membership(keys[place], referred)
                 rows = Filter(TableRows((own_id,)), Not(among) if negation else among)
                 filled = partial(self.filled, conditions=conditions, rows=rows)
-                for ask in [[view] for view in own[:3]] if negation else ():  # else the join gives them
+                for ask in [[view] for view in own[:3]] if negation else ():  # else the join returns them
                     yield filled(name, ask=ask, distinct=True, mask=mask)
                 yield filled(f"{name}/count", how=How.COUNT, mask=mask)
                 for how, told in self._aggregates_named():

@@ -26,7 +26,7 @@ _OF_WORDS = ("and", "or", "list", "between", "since", "first", "per", "each", "o
 
 
 def changed(asked: Fields, said: str, relations: Mapping[str, Relation]) -> Fields | None:
-    """Return the fields with what a follow-up says put in the place of what was there.
+    """Return the fields updated by what a follow-up says.
 
     Args:
         asked: the fields of the program before.
@@ -48,7 +48,7 @@ def changed(asked: Fields, said: str, relations: Mapping[str, Relation]) -> Fiel
 
 
 class _Change:
-    """The parts of a follow-up beside the fields before; `mask` are the tokens that it accounts for."""
+    """The parts of a follow-up along with the previous fields; `mask` are the tokens that it accounts for."""
 
     def __init__(self, asked: Fields, source: ProgramSource) -> None:
         self.asked, self.source, self.question = asked, source, source.question

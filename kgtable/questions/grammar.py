@@ -75,7 +75,7 @@ class Grammar(CandidateFeatures):
         self.targets = self._target_columns()
 
     def _as_named(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
-        """Two columns in the order in which the question names them, by the words that tell them apart."""
+        """Two columns in the order in which the question names them, by the words that distinguish them."""
         first, second = self.source.link(one).mask, self.source.link(other).mask
         first, second = first & ~second, second & ~first
         return (other, one) if first and second and (second & -second) < (first & -first) else (one, other)
@@ -325,7 +325,7 @@ class Grammar(CandidateFeatures):
 
 
 def _next_of(conditions: Sequence[Condition], negation: int) -> list[Condition]:
-    """The conditions whose values stand next after a word of negation: "of Alba, not by Kim" keeps Alba."""
+    """The conditions whose values come right after a word of negation: "of Alba, not by Kim" keeps Alba."""
     behind = [
         c for c in conditions if c.kind == "exact" and c.mask > negation and not c.mask & (negation | negation - 1)
     ]

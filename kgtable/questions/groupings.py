@@ -1,7 +1,7 @@
 """Groups that a question asks for by a word of grouping: "total hours by client", "orders per month", "top 3 drivers".
 
-The word is a part of the question: a column or a period of dates must follow it and is the key of the groups. What is
-told of each group is a number of rows or an aggregate of a measure.
+The word is a part of the question: a column or a period of dates must follow it and is the key of the groups. The
+value of each group is a number of rows or an aggregate of a measure.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class GroupKey:
     word: str
     """The word of grouping."""
     columns: tuple[ColumnView, ...] = ()
-    """The columns headed by periods, of which each is a group; `view` is the first of them."""
+    """The columns headed by periods, each of which is a group; `view` is the first of them."""
 
     @property
     def expression(self) -> Expression:
@@ -125,7 +125,7 @@ class Groupings(Grammar):
             if key.columns:
                 rows, told = Unpivot(rows, tuple(view.ref for view in key.columns), _HEADER, _CELL), name
                 measure = None  # which no header names
-            if key.span is Function.WEEKDAY_NAME:  # groups stand in the order of their first rows
+            if key.span is Function.WEEKDAY_NAME:  # groups are in the order of their first rows
                 rows = Sort(rows, (SortKey(Apply(Function.WEEKDAY, key.view.ref), False),))
         names = [key.name if key.name != told else "key" for key in keys]
         grouped: Rows = GroupBy(
@@ -299,7 +299,7 @@ class Groupings(Grammar):
         return sorted(found, key=lambda key: (-key.mask.bit_count(), -key.score))[:_MOST_KEYS]
 
     def _columns_at(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
-        """The columns that are named here, or by the word behind: *by customer town*."""
+        """The columns that are named here, or by the next word: *by customer town*."""
         source, tokens = self.source, self.question.tokens
         here = at = 1 << place
         others = Question._all(link.mask for link in source.column_links) | source.title

@@ -120,7 +120,7 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True)
 class Mentions:
-    """What is read from the words of a text alone; sets of tokens are bit masks, bit i is token i."""
+    """The information in the words of a text alone; sets of tokens are bit masks, bit i is token i."""
 
     text: str
     tokens: tuple[QuestionToken, ...]
@@ -304,7 +304,7 @@ class Mentions:
 
     @cached_property
     def numbers(self) -> tuple[NumberMention, ...]:
-        """Numbers in figures and words, with units and scales behind them."""
+        """Numbers in figures and words, with the units and scales that follow."""
         found = []
         clocks = self._all(clock.mask for clock in self.clocks)
         for token in self.tokens:
@@ -423,7 +423,7 @@ class Mentions:
 
     @cached_property
     def units_named(self) -> tuple[tuple[str, int], ...]:
-        """The units that words of more than two letters name, but for those of numbers: *per square metre*."""
+        """The units that words of more than two letters name, except those of numbers: *per square metre*."""
         taken = self._all(number.unit_mask for number in self.numbers)
         found: list[tuple[str, int]] = []
         for length in (2, 1):

@@ -76,7 +76,7 @@ ABSTAIN = "abstain"
 
 @dataclass(slots=True)
 class Executed:
-    """A candidate with what it gives; `key` is equal for equal answers."""
+    """A candidate with its result; `key` is equal for equal answers."""
 
     candidate: Candidate
     denotation: Denotation
@@ -176,7 +176,7 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights, groups: boo
 
 
 def gate_features(grouped: Sequence[Candidate], others: Sequence[Candidate]) -> dict[str, float]:
-    """What tells whether a word of grouping asks for groups: "cost per month" does not.
+    """Features that show whether a word of grouping asks for groups: "cost per month" does not.
 
     The features of the question, of the best candidate with groups and of the best without.
     """
@@ -215,7 +215,7 @@ def execute(
     refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
     empty: list[Candidate] | None = None,
 ) -> list[Executed]:
-    """The best candidates that give something, with features of what they give, the best first.
+    """The best candidates with a result, with features of their results, the best first.
 
     `refused` collects those that mix units or currencies, `empty` those that give rows without a value.
     """
@@ -283,7 +283,7 @@ AGAINST = frozenset(
 def confidence_features(
     rows: Sequence[Mapping[str, float]], scores: Sequence[float], keys: Sequence[object], abstention: float
 ) -> tuple[dict[str, float], int]:
-    """What tells whether the answer with the highest score is right.
+    """Features that show whether the answer with the highest score is right.
 
     Args:
         rows: the features of the executed candidates.
@@ -373,14 +373,14 @@ def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
 
 
 def answer_key(denotation: Denotation) -> tuple[object, ...]:
-    """What is equal for equal answers: the set of values, in order where it was asked for."""
+    """A key that is equal for equal answers: the set of values, in order if an order was asked for."""
     keys = [key_of(value) for row in denotation.rows for value in row if value is not None]
     unique = list(dict.fromkeys(keys))
     return tuple(unique) if denotation.ordered else tuple(sorted(unique, key=repr))
 
 
 def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[str, float]:
-    """Features of what a candidate gives."""
+    """Features of a candidate's result."""
     question = candidate.source.question
     op = candidate.op.partition("/")[0]
     values = [value for row in denotation.rows for value in row if value is not None]

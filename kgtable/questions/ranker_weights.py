@@ -1,7 +1,7 @@
 """The learned weights of the ranker: a log-linear model with one hidden layer, and the model of its confidence.
 
 The score of a candidate is the weighted sum of its features plus what a layer of rectified units adds to it:
-a feature may tell much next to one other feature and nothing alone. All weights lie in ``ranker.json``, made by
+a feature may be informative along with one other feature and not alone. All weights lie in ``ranker.json``, made by
 ``scripts/train_ranker.py``.
 """
 
@@ -116,7 +116,7 @@ class RankerWeights:
     groups_confidence: Mapping[str, float] = field(default_factory=dict)
 
     def linear_score(self, features: Mapping[str, float]) -> float:
-        """The weighted sum of features: what candidates are chosen by before they are executed."""
+        """The weighted sum of features, by which candidates are chosen before they are executed."""
         known = self.groups if SAID_GROUPS in features else self.features
         return sum(known[name] * value for name, value in features.items() if name in known)
 

@@ -153,7 +153,7 @@ class Question(Mentions):
 
     @cached_property
     def things(self) -> int:
-        """The tokens that stand where a noun does: after an article, a preposition or a possessive."""
+        """The tokens in a noun's position: after an article, a preposition or a possessive."""
         found = 0
         for before, token in pairwise(self.tokens):
             if not token.empty and token.word.isalpha() and before.word in noun_openers():
@@ -162,7 +162,7 @@ class Question(Mentions):
 
     @cached_property
     def wh(self) -> str:
-        """What is asked for: who, when, where, how_many, how_much, which, …"""
+        """The kind of answer asked for: who, when, where, how_many, how_much, which, …"""
         if _YES_NO.match(self.lower.lstrip()) and "or" not in self.cues:
             return "yes_no"
         found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip  # noqa: E501
@@ -246,7 +246,7 @@ class Question(Mentions):
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The question, or the several questions, up to `MOST_PARTS`, that stand in it as sentences of their own."""
+        """The question, or the several questions, up to `MOST_PARTS`, that it contains as separate sentences."""
         pieces = [piece.strip() for piece in _SENTENCE.split(self.text) if piece and piece.strip()]
         asking = [piece for piece in pieces if len(piece.split()) >= 3]
         if not 2 <= len(asking) <= MOST_PARTS or len(asking) != len(pieces):

@@ -109,7 +109,7 @@ class ColumnView:
     unit_stems: frozenset[str] = frozenset()
     """The stems of what is in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
     variant: str | None = None
-    """What of its measure it tells, such as *actual* next to *budget*."""
+    """The variant of its measure, such as *actual* as opposed to *budget*."""
     adds_up: bool = False
     """Whether its values are counts or amounts, which add up."""
     names: tuple[tuple[str, ...], ...] = ()
@@ -117,7 +117,7 @@ class ColumnView:
 
     @property
     def numeric(self) -> bool:
-        """Whether sums or extremes of its numbers are thinkable."""
+        """Whether sums or extremes of its numbers make sense."""
         return self.kind in (ValueKind.QUANTITY, ValueKind.DURATION)
 
     @property
@@ -301,7 +301,7 @@ Place: TypeAlias = tuple[int, int]
 
 
 def _different(data: ColumnData) -> int:
-    """How many different values there are; of a few texts the spelling of one name does not matter."""
+    """How many distinct values there are; among a few texts, spellings of one name count once."""
     used = data.used()
     if len(used) > MOST_SPELT or not all(isinstance(data.values[code].value, str) for code in used):
         return len(used)
@@ -312,7 +312,7 @@ class CellIndex:
     """Values of cells by their stems, whole and single words, and by the number that they are."""
 
     def __init__(self, relation: Relation, codes: Mapping[int, Sequence[int]] | None = None) -> None:
-        """Of each column the first `MOST_VALUES`, or those with these `codes`."""
+        """The first `MOST_VALUES` of each column, or those with these `codes`."""
         self.whole: MutableMapping[tuple[str, ...], list[Place]] = defaultdict(list)
         self.words: MutableMapping[str, list[Place]] = defaultdict(list)
         self.numbers: MutableMapping[Decimal, list[Place]] = defaultdict(list)

@@ -1,7 +1,7 @@
 """Rival programs of an answer by rules: other readings of a question that fit it about as well.
 
 A program with a near score is not a rival where the best one answers the question more closely: where it leaves
-words out, where it guesses a column although the question names one, where it gives another kind of thing than
+words out, where it guesses a column although the question names one, where it returns another kind of thing than
 the question asks for, or where its answer is the same with further columns.
 """
 

@@ -1,4 +1,4 @@
-"""What candidates are made from: a table, or two joined by a key, and the conditions that a question makes on them."""
+"""The sources of candidates: a table, or two joined by a key, and the conditions that a question sets on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
 MOST_JOINED = 6
-"""Tables that a question speaks of which are joined in pairs."""
+"""Most tables mentioned by a question that are joined in pairs."""
 
 MOST_KEY_COLUMNS = 200
 """Columns of a table that are compared with those of another one for a key."""
@@ -47,7 +47,7 @@ _KEYS: WeakKeyDictionary[TableIndex, WeakKeyDictionary[TableIndex, TableKey | No
 
 @dataclass(frozen=True, slots=True)
 class TableKey:
-    """The columns by which two tables join, and what speaks for it."""
+    """The columns by which two tables join, and the evidence for it."""
 
     left: ColumnRef
     right: ColumnRef
@@ -106,7 +106,7 @@ class ProgramSource:
             self.values |= part.values
 
     def _beside_header(self, condition: Condition, cells: int) -> Condition:
-        """The condition with the tokens of its column's header, where they stand next to it; `cells` name others."""
+        """The condition with the tokens of its column's header, if they are next to it; `cells` name others."""
         if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
             return condition
         link = self.column_links[condition.column]
@@ -161,7 +161,7 @@ class ProgramSource:
 
     @cached_property
     def overshadowed(self) -> frozenset[int]:
-        """Columns of which another column has all that names them, and is named better."""
+        """Columns whose naming words another column shares while being named better."""
         links = self.column_links
         return frozenset(
             place
@@ -171,7 +171,7 @@ class ProgramSource:
 
     @cached_property
     def ends_spoken_of(self) -> frozenset[int]:
-        """The tables of a join, by their places, of which the question says words of their titles alone."""
+        """The tables of a join, by their places, that the question names only by words of their titles."""
         masks = [
             Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
             for part in self.links
@@ -222,7 +222,7 @@ class ConditionSet:
         return None if not parts else parts[0] if len(parts) == 1 else And(parts)
 
     def over(self, rows: Rows) -> Rows:
-        """The rows of which they hold."""
+        """The rows that satisfy them."""
         expression = self.expression()
         return rows if expression is None else Filter(rows, expression)
 
@@ -357,7 +357,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
 
 
 def _key_columns(index: TableIndex) -> list[ColumnView]:
-    """The columns that may be a key or refer to one; of a very wide table those called a key, then the first."""
+    """The columns that may be a key or refer to one; in a very wide table those called a key, then the first."""
     found = [
         view for view in index.columns if view.distinct >= 2 and (view.role is not Role.ORDINAL or _is_keyed(view))
     ]

@@ -88,10 +88,10 @@ class Weights:
 
 
 FEWEST = 5_000
-"""Cells that are scored at least, if there are so many."""
+"""Minimum number of cells scored, if there are that many."""
 
 PER_TRIPLE = 10
-"""Cells that are scored for each triple asked for."""
+"""Cells scored per requested triple."""
 
 LARGE = 20_000
 """Cells of a table beyond which only its first rows and those the question leads to are scored."""
@@ -104,7 +104,7 @@ def scored_cells(
 
     Tables are taken by descending score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
     reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
-    labels name. Of a `LARGE` table the first rows are taken, and as many again of those with the greatest
+    labels name. From a `LARGE` table the first rows are taken, and as many again of those with the greatest
     `hits`, a number for each row that is asked for only where there is such a table.
     """
     wanted = FEWEST + PER_TRIPLE * k
@@ -330,7 +330,7 @@ def score(
 ) -> Scored:
     """Score tables and cells for a question; `matching` are the cells its labels name, rising.
 
-    `within` tells of each table whether it may be looked at; None for all.
+    `within` says of each table whether it may be searched; None for all.
     """
     corpus = index.corpus
     vectors = None if index.vectors is None else index.vectors.tables

@@ -63,7 +63,7 @@ class HybridRetriever:
         """At most `k` triples, the best first; none if nothing in the graph is close to the question.
 
         Raises a leaf of `LLMError` if there is a model that cannot be used; replies it cannot
-        understand are done without.
+        parse are ignored.
         """
         clock, trace = Clock(), dict[str, Any]()
         with clock("labels"):

@@ -15,11 +15,11 @@ from kgtable.text.words import is_empty_word, terms, words
 
 MOST_LABELS = 16
 LONGEST_NAME = 6
-"""Words of a name that is looked up as a whole."""
+"""Maximum words of a name that is looked up as a whole."""
 SHORTEST_LABEL = 3
-"""Characters of a label: shorter ones are substrings of nearly everything. Abbreviations may have two."""
+"""Minimum characters of a label: shorter ones are substrings of nearly everything. Abbreviations may have two."""
 READ_UP_TO = 2_000
-"""Characters of a question that labels are looked for in."""
+"""Characters of a question that are searched for labels."""
 
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,80})[\"”»]|(?<!\w)['‘]([^'‘’]{2,80})['’](?!\w)")
 _TOKEN = re.compile(r"[^\s\"“”„«»?!,;:()\[\]]+")

@@ -26,13 +26,13 @@ MOST_CELLS = 2_000
 """Cells of a table that are looked at."""
 
 MOST_TERMS = 64
-"""Terms of a question that are looked at: a bit each."""
+"""Maximum terms of a question that count: one bit each."""
 
 SUBJECTS = 30
 """Number of the row subjects nearest to the question whose tables count."""
 
 LIMIT = 5.0
-"""Deviations from the mean beyond which a feature counts no further."""
+"""Number of deviations from the mean at which a feature is clipped."""
 
 WEIGHTS = "retrieval/learned_ranking.json"
 

@@ -14,7 +14,7 @@ from kgtable.index.postings import BoolArray, FloatArray, IntArray
 from kgtable.text.words import terms, terms_asked
 
 ASKING = 0.3
-"""How much a word that only asks ("total", "list") counts within a table; it does not tell which table."""
+"""How much a word that only asks ("total", "list") counts within a table; it does not identify a table."""
 
 _NUMBER_ASKED = re.compile(
     r"\b(how (many|much)|number of|total|difference|average|percent\w*|amount|sum|ratio|change|count"

@@ -186,7 +186,7 @@ METHODS: Mapping[str, Method] = {
     "bm25": Method(make_bm25),
     "dense": Method(make_dense),
 }
-"""The methods of this room; `kgtable.systems.methods` adds those of the published systems."""
+"""The methods of this package; `kgtable.systems.methods` adds those of the published systems."""
 
 
 def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str, Hashable | None]:
@@ -253,7 +253,7 @@ class Retrievers:
 
     def __init__(self, material: Material, methods: Mapping[str, Method] = METHODS) -> None:
         self.material = material
-        """What they are made from."""
+        """The inputs that they are made from."""
         self.methods = methods
         self._made: dict[tuple[str, Choice, str | None], Retriever] = {}
         self._making = threading.RLock()  # a method may be made of others

@@ -28,16 +28,16 @@ LEAST_SHARE = 0.004
 """The share of the best table's score below which a table beyond the `FEWEST_SHOWN` first is not shown."""
 ROWS_SHOWN = 2
 COLUMNS_SHOWN = 8
-"""Columns of a table that are shown where they do not all fit in a line: the labels, and those whose cells fit best."""
+"""Columns of a table shown if they do not all fit on a line: the labels, and those whose cells fit best."""
 LONGEST_LINE = 120
 """Characters of a title with its text, of the column names, or of a row: 30 tables make about 3,000 tokens."""
 LONGEST_BESIDE = 60
 """Characters of the text next to a table."""
 NONE_FITS = 0
-"""The number by which the model says that no table fits."""
+"""The number with which the model replies that no table fits."""
 
 TRUST = 0.8
-"""How much of the tables' probability the model's order decides; the rest stays as it was."""
+"""Share of the tables' probability that the model's order decides; the rest is unchanged."""
 
 SCHEMA = {
     "type": "object",
@@ -73,7 +73,7 @@ def reranked(
 
 
 def _ordered_by(llm: LLM, query: Query, lines: Sequence[str]) -> Mapping[str, Any]:
-    """What the model replies to a listing of tables, or to its first half where all of it is too long."""
+    """The model's reply to a listing of tables, or to its first half if the whole is too long."""
     prompt = (PACKAGE / "retrieval" / "prompts" / "rerank.txt").read_text(encoding="utf-8")
     listing = "\n\n".join(lines)
     mark = fence(listing)

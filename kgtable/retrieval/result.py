@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 10
-"""Tables and triples an explanation names, the best ones."""
+"""Number of the best tables and triples in an explanation."""
 
 _TRACED: Mapping[str, tuple[str, ...]] = {
     "labels": ("labels", "labels_refused"),
@@ -41,7 +41,7 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "triples": ("read_from",),
     "rank": ("format", "pieces", "substitutes"),
 }
-"""What the trace of a retrieval tells of each step."""
+"""The details of each step in the trace of a retrieval."""
 
 _PHRASES: Mapping[str, str] = {
     "labels_refused": "the model's labels were unusable",
@@ -158,14 +158,14 @@ def _words(value: Any) -> str:
 
 
 FIRST_BATCH, LARGEST_BATCH = 64, 2_000
-"""Triples read when the first one is looked at; each further batch is twice as large, up to a limit."""
+"""Triples in the first batch read; each further batch is twice as large, up to a limit."""
 
 
 class ScoredTriple(NamedTuple):
     """One cell as a triple of its row, with everything the graph states about it.
 
     `table` is the table id, `row` and `column` grid coordinates. `subject` is the row's label, empty
-    for a cell above the body; `predicate` an IRI; `group` the label of the heading the row stands
+    for a cell above the body; `predicate` an IRI; `group` the label of the heading that the row is
     under. `object` is the cell's text as printed; `value` the number (scale applied) as a decimal
     string, or the lexical form of a typed literal, if any; `unit` the QUDT unit's local name, `scale`
     one of ``T M B TN``. `cell` is the cell's own node, or that of its row where the cell is a mere text.
@@ -207,7 +207,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[str], Decimal | date | time]]]
     (re.compile(r"\d{4}-\d\d-\d\dT.+"), datetime.fromisoformat),
     (re.compile(r"\d\d:\d\d:\d\d"), time.fromisoformat),
 )
-"""The lexical forms of numbers, dates and times, with what reads them."""
+"""The lexical forms of numbers, dates and times, with their parsers."""
 
 
 class LateTriples(Sequence[ScoredTriple]):
@@ -378,7 +378,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """What a retrieval is guided by.
+    """The hints that guide a retrieval.
 
     - `llm`: a language model that names the question's labels; None for the rules.
     - `rerank`: whether it also orders the best tables.

@@ -118,7 +118,7 @@ _REPLY: Mapping[str, Any] = {
 
 
 def schema_request(table: Table) -> Request:
-    """The request for a table's schema; of a long table the model sees the first rows."""
+    """The request for a table's schema; the model sees only the first rows of a long table."""
     shown = format_table(next(chunks(table, ROWS_PER_CHUNK)), TableFormat.MARKDOWN)
     title = " › ".join(filter(None, (table.context.title, *table.context.heading, table.context.caption)))
     text = f"{title}\n{shown}" if title else shown
@@ -167,7 +167,7 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
 
 
 def among(found: Retrieval, k: int, tables: Sequence[str] | None, triples_of: TriplesOf) -> Retrieval:
-    """What a retriever that ranks whole tables found, restricted to these tables; None keeps it as it is.
+    """The result of a retriever of whole tables, restricted to these tables; None keeps it as it is.
 
     At most `k` triples, table by table; a table without a score comes last.
     """

@@ -32,9 +32,9 @@ from kgtable.tables.discovery import FORMATS
 
 WAITING = ".waiting"
 MOST_WAITING = 50
-"""Uploads that are not built yet, and are kept."""
+"""Maximum number of pending uploads."""
 LONGEST_NAME = 120
-"""Bytes of a name without its suffix, as UTF-8."""
+"""Maximum bytes of a name without its suffix, in UTF-8."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|;#%\[\]]+")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 
@@ -94,7 +94,7 @@ class Editing:
         ]
 
     async def about(self, request: Request) -> Response:
-        """Whether this client may upload tables; the files that were uploaded, and those not built yet."""
+        """Whether this client may upload tables; the uploaded files, and those not built yet."""
         settings = self._state.settings
         allowed = security.may_edit(settings, requests.header_map(request.scope))
         found = {
@@ -108,7 +108,7 @@ class Editing:
         return JSONResponse(found, headers={"cache-control": "no-store"})
 
     async def upload(self, request: Request) -> Response:
-        """Keep a file until it is built: the body as it is, its name in ``?name=``; with what is read of it."""
+        """Keep a file until it is built: the body as is, its name in ``?name=``; returns a preview of it."""
         headers = requests.header_map(request.scope)
         self._require(headers)
         name = safe_name(requests.single(requests.parameters(request.scope["query_string"]), "name") or "")
@@ -146,7 +146,7 @@ class Editing:
         return Response(status_code=204)
 
     async def preview(self, request: Request) -> Response:
-        """What is read of a waiting file, or of a table of the graph, under decisions."""
+        """A preview of a pending file, or of a table of the graph, under decisions."""
         given = await self._object(request, {"upload", "table", "decisions"})
         job: Head = {"decisions": given.get("decisions")}
         if isinstance(given.get("table"), str):
@@ -156,7 +156,7 @@ class Editing:
         return _json(json.loads(await self._state.edit(job)))
 
     async def build(self, request: Request) -> Response:
-        """Build the graph with waiting files, without some uploaded before, under decisions; as server-sent events."""
+        """Build the graph with pending files, without some uploaded before, under decisions; as server-sent events."""
         given = await self._object(request, {"uploads", "remove", "decisions"})
         files = [self._file(id) for id in _texts(given.get("uploads"))]
         uploaded = {file.name: file for file in self._uploaded()}
@@ -172,7 +172,7 @@ class Editing:
         return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
     async def _work(self, job: Head, files: list[WaitingFile], gone: list[Path], tell: TellEvent) -> None:
-        """Build, and tell progress, then ``built``. Raises `Problem`; the files wait as before then."""
+        """Build, reporting progress, then ``built``. Raises `Problem`; the files then stay pending."""
         moved: list[tuple[WaitingFile, Path]] = []
         try:
             for file in files:

@@ -25,7 +25,7 @@ _Schema: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation: what the document says of it, and what reads it.
+    """A parameter of an operation: its entry in the OpenAPI document, and its parser.
 
     `read` takes the text, None if it is absent, and raises `Problem`; `key` is the name in the job, if another.
     """
@@ -40,7 +40,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation: its name in a job, its path, what it gives, the schema of that, its parameters and errors."""
+    """An operation: its name in a job, its path, its result and the schema of that, its parameters and errors."""
 
     name: str
     path: str
@@ -152,7 +152,7 @@ def _choice(name: str, about: str, values: tuple[str, ...], default: str = "") -
 
 
 def question_of(value: object) -> str:
-    """A question without the space around it. Raises `Problem` for what is not one."""
+    """A question without surrounding space. Raises `Problem` for anything else."""
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
         raise Problem("bad-request", f"question must be a text of 1 to {LONGEST_QUESTION:,} characters.")
     return value.strip()

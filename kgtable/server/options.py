@@ -13,9 +13,9 @@ MEBIBYTE = 1 << 20
 UPLOADS = "uploads"
 """The folder in a graph directory with the files uploaded through the pages."""
 MOST_HELD = 64 * MEBIBYTE
-"""Size of a result that is made whole before it is sent."""
+"""Maximum size of a result that is completed before it is sent."""
 STREAM_TIMES = 10
-"""The sending of a result may take this many times as long as its query, where the client takes it slowly."""
+"""Sending a result to a slow client may take this many times as long as its query."""
 
 
 LIST_SORTS = ("title", "file", "rows", "columns")
@@ -27,7 +27,7 @@ LIST_FACETS = ("unit", "kind", "folder")
 COSTLY = frozenset(("ask", "chart", "explore", "file", "retrieve", "search", "sql"))
 """Operations that may take long. They leave one process to others, and pages of other sites cannot start them."""
 QUERIES = frozenset(("chart", "explore", "sql"))
-"""Operations with a query by the client: parsing, planning and running it have the time of a query each."""
+"""Operations with a client's query: parsing, planning and running it each have the timeout of a query."""
 
 
 class DefaultGraph(StrEnum):

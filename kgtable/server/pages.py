@@ -55,10 +55,10 @@ _ABOVE = {"table": "tables", "document": "documents", "resource": "graph"}
 _EDITORS = {"query": "sparql", "sql": "sql"}
 """The pages with an editor, and the language that it colours."""
 MOST_LEADING = 1_000
-"""Statements given of an IRI that is not a subject, such as a name shared by many rows."""
+"""Maximum statements shown for an IRI that is not a subject, such as a name shared by many rows."""
 
 PLAIN_SECONDS = 5.0
-"""How long a page waits for its content without JavaScript; the scripts ask for theirs anyway."""
+"""How long a page without JavaScript waits for its content; scripts request theirs separately."""
 _NEEDS_SCRIPTS = (
     '<p class="note warn">This page needs JavaScript; the list of <a href="/tables">tables</a> and '
     'the <a href="/sparql">endpoint</a> do not.</p>'
@@ -183,7 +183,7 @@ class Pages:
         return await self._plain(request, "ask", question=question_of(question))
 
     async def plain(self, request: Request) -> Response:
-        """A page named by its path; what its form without JavaScript asks for has the parameter ``plain``."""
+        """A page named by its path; requests of its form without JavaScript have the parameter ``plain``."""
         name = request.url.path.strip("/")
         if name not in PLAIN:
             return _html(request, self._page(name))
@@ -262,7 +262,7 @@ class Pages:
         return Namespaces(base).table_iri(id) if base and id else ""
 
     def _base(self) -> str:
-        """What the graph's own IRIs begin with; empty if the store is not a graph of tables."""
+        """The base of the graph's own IRIs; empty if the store is not a graph of tables."""
         return self._state.source.view().prefixes.get("data", "").removesuffix("data/")
 
     async def _has_graph(self, iri: str) -> bool:

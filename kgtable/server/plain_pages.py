@@ -194,7 +194,7 @@ PLAIN: Mapping[str, tuple[_Found, Callable[[_Found, _Found], str]]] = {
     "explore": ({"op": "tables", "limit": AT_ONCE}, explore),
     "ask": ({"k": None, "method": None, "after": None}, answer),
 }
-"""By operation, what its job holds in addition to what the address says, and what writes its result."""
+"""By operation, the fields of its job beyond those in the address, and the writer of its result."""
 
 
 def _statements(title: str, found: Iterable[_Found], names: Mapping[str, str]) -> str:

@@ -55,7 +55,7 @@ def text(headers: Mapping[bytes, bytes], name: bytes) -> str:
 
 
 def host_of(headers: Mapping[bytes, bytes]) -> str | None:
-    """The host that a request names, with its port; None if there is none that can stand in an IRI."""
+    """The host that a request names, with its port; None if there is none that can be part of an IRI."""
     host = text(headers, b"host")
     return host if _HOST.fullmatch(host) else None
 
@@ -305,15 +305,15 @@ async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None 
 TellEvent: TypeAlias = Callable[[str, bytes], None]
 """How an event is sent by its name."""
 LISTENING = 0.5
-"""Seconds of silence after which a stream of events looks whether its client is still there."""
+"""Seconds of silence after which a stream of events checks whether its client is connected."""
 COMMENTS_EVERY = 20
-"""Such looks after which a comment keeps the connection alive."""
+"""Number of such checks after which a comment keeps the connection alive."""
 
 
 async def server_events(
     work: Callable[[TellEvent], Awaitable[None]], is_gone: Callable[[], Awaitable[bool]] | None = None
 ) -> AsyncIterator[bytes]:
-    """The server-sent events that `work` tells, ``problem`` where it raises a `Problem`.
+    """The server-sent events that `work` reports, ``problem`` if it raises a `Problem`.
 
     The work ends where `is_gone` says that the client is gone, and in silence a comment is sent now and then. Without
     `is_gone` the work goes on then, and there are no comments.

@@ -133,7 +133,7 @@ def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes])
 def _require(allowed: bool, detail: str, headers: Mapping[bytes, bytes]) -> None:
     """Raise `Problem` unless allowed. The header offers Basic to programs only: a browser would ask for a password.
 
-    Basic stands first, since some clients, such as Jena's, read only the first scheme.
+    Basic comes first, since some clients, such as Jena's, read only the first scheme.
     """
     if not allowed:
         schemes = 'Bearer realm="kgtable"'

@@ -37,7 +37,7 @@ from kgtable.storage import POINTER
 
 
 def _names_token(part: str) -> bool:
-    """Whether a part of a query string gives the token, its name percent-encoded or not."""
+    """Whether a part of a query string holds the token, its name percent-encoded or not."""
     return unquote_plus(part[:100].partition("=")[0]).strip().lower().endswith("token")
 
 
@@ -292,7 +292,7 @@ _LOG = logging.getLogger(__name__)
 EXPLORERS = 3
 """Processes behind the pages and the HTTP API."""
 PATIENCE = 30.0
-"""Seconds for which a request waits at least where jobs may take long."""
+"""Minimum seconds that a request waits if jobs may take long."""
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Column profiles, and the typed value of a cell under the profile of its column.
 
-`profile_columns` looks at a table once and decides per column what no cell alone can tell;
+`profile_columns` examines a table once and decides per column what no single cell shows;
 `type_cell` then types each cell.
 """
 
@@ -148,7 +148,7 @@ _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
 _COMPOUND = re.compile(r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE)
 _HOURS_FIRST = re.compile(r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)", re.IGNORECASE)
-"""The form of spans that a header gives: *h:min*, *hh:mm*."""
+"""The form of spans stated in a header: *h:min*, *hh:mm*."""
 _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 MOST_SPELLINGS = 48
@@ -327,7 +327,7 @@ _HALF_DAY = re.compile(r"\d\s*[ap]\.?m\.?$", re.IGNORECASE)
 
 
 def _has_durations(name: str, texts: Iterable[str]) -> bool:
-    """Whether the texts are spans of time, of which at least one is more than a number with a unit.
+    """Whether the texts are spans of time, at least one of which is more than a number with a unit.
 
     Figures with a single colon are so only in a column called by a word for time: they may be scores.
     """
@@ -421,7 +421,7 @@ _SCALED_BY = re.compile(r"\d ?(bn|[bBmM])$")
 def _letters_of_column(
     texts: Iterable[str], explained: tuple[tuple[str, str | None, int], ...]
 ) -> tuple[tuple[str, str | None, int], ...]:
-    """The explained letters that stand after figures of a column.
+    """The explained letters after figures of a column.
 
     An ``m`` that nothing explains stands for millions where other cells have billions.
     """
@@ -436,7 +436,7 @@ def _letters_of_column(
 
 
 def _has_defined_letters(texts: Iterable[str], defined: frozenset[str]) -> bool:
-    """Whether letters stand after figures, all of which a note explains."""
+    """Whether letters follow figures, all of which a note explains."""
     letters = {match[1] for match in map(_LETTERS_BEHIND.fullmatch, texts) if match}
     return bool(letters) and letters <= defined
 
@@ -550,7 +550,7 @@ def _zero_padded(texts: Iterable[str]) -> bool:
 def _are_versions(texts: Mapping[str, int], is_label: bool) -> bool:
     """Whether figures separated by points are numbers of versions or sections: ``3.4.1``, ``1.1`` next to ``1.10``.
 
-    Figures with one point are so only in a label column of which no text comes twice.
+    Figures with one point are such numbers only in a label column without repeated texts.
     """
     if not texts or not all(map(_VERSION.fullmatch, texts)):
         return False
@@ -578,9 +578,9 @@ def _is_code(text: str) -> bool:
 
 
 def _has_glued_flags(texts: Iterable[str]) -> bool:
-    """Whether the flags of a statistics office stand right after a few numbers: ``1,234r`` among ``1,210``.
+    """Whether the flags of a statistics office follow right after a few numbers: ``1,234r`` among ``1,210``.
 
-    What reads as a number with a unit or scale is none, nor are figures that come twice: ``12b`` next to ``12``.
+    Numbers with a unit or scale are not codes, nor are repeated figures: ``12b`` next to ``12``.
     """
     marked = [match for match in map(_GLUED_FLAG.fullmatch, texts) if match and parse_number(match[0]) is None]
     if not marked or not {match[2] for match in marked} <= _FLAGS:
@@ -600,7 +600,7 @@ def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
 
 
 def _marks_large_numbers(texts: Iterable[str]) -> bool:
-    """Every number has a small number in parentheses behind it, and is itself in the thousands."""
+    """Every number is in the thousands and is followed by a small number in parentheses."""
     pairs = [match for match in map(_NUMBER_AND_MARK.fullmatch, texts) if match]
     return bool(pairs) and all(len(pair[1].replace(",", "")) >= 4 for pair in pairs)
 
@@ -616,7 +616,7 @@ def _has_letter_marks(texts: Iterable[str]) -> bool:
 
 
 def _decimal_comma(texts: Iterable[str]) -> bool | None:
-    """Whether the comma is the decimal sign; None if no cell tells."""
+    """Whether the comma is the decimal sign; None if no cell shows it."""
     commas = points = 0
     for text in texts:
         if len(text) <= 30 and ("," in text or "." in text):
@@ -647,7 +647,7 @@ def _groups_with_points(texts: Iterable[str]) -> bool:
 
 
 def _date_order(texts: Iterable[str]) -> Order | None:
-    """Which of day and month stands first; None if no cell tells."""
+    """Which of day and month comes first; None if no cell shows it."""
     short = (text for text in texts if 5 < len(text) < 11 and text[0].isdigit())
     pairs = [pair for pair in map(figures_of, short) if pair]
     if any(first > 12 for first, _ in pairs):
@@ -736,7 +736,7 @@ def sure_words(beginnings: Iterable[str], style: ColumnStyle) -> set[str]:
     if style.is_duration or style.is_boolean or style.zeros or style.missing_codes:
         return set()
     letters = {word: match[0] for word in beginnings if (match := FIRST_LETTERS.match(word))}
-    # With a figure behind it, so that the letter of a quarter is seen.
+    # With a figure after it, so that the letter of a quarter is seen.
     sure = {word for word in set(letters.values()) if opens_words(word) and not _DATE_OPENING.match(f"{word}1")}
     return {word for word, first in letters.items() if first in sure}
 

@@ -121,7 +121,7 @@ class TableFile:
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the kind of file, in lower case, without a final ``.gz``."""
+        """The suffix of the file's kind, in lower case, without a final ``.gz``."""
         return _split_name(self.path.name)[1]
 
     @property
@@ -142,7 +142,7 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The table files found, in order, what was passed over, and folders that cannot be looked into."""
+    """The table files found, in order, skipped files, and folders that cannot be read."""
 
     files: tuple[TableFile, ...]
     notices: tuple[Notice, ...] = ()
@@ -150,9 +150,9 @@ class Walk:
 
 
 MOST_OTHERS = 200_000
-"""Folders, and files of other kinds, beyond which a walk ends: somebody named a whole disk."""
+"""Maximum folders, and files of other kinds, in a walk: the user may have named a whole disk."""
 SILENT_SECONDS = 20.0
-"""Seconds without an entry of a folder after which a walk ends: a network share does not answer."""
+"""Seconds without a folder entry after which a walk ends: a network share does not answer."""
 
 
 def walk(paths: Sequence[Path | str]) -> Walk:
@@ -160,7 +160,7 @@ def walk(paths: Sequence[Path | str]) -> Walk:
 
     Hidden files are left out; a file of unknown kind causes a notice; a folder reached twice (by a
     link or a repeated argument) is read once; a directory of a graph is never input. Links are followed;
-    one notice tells of those in a folder that lead out of all the paths. Raises `UsageError` for a path
+    one notice reports those in a folder that lead out of all the paths. Raises `UsageError` for a path
     that does not exist or does not answer, and for one with more than `MOST_OTHERS` folders and files of other kinds.
     """
     listing = _Listing()
@@ -280,7 +280,7 @@ def file_digest(file: TableFile) -> str:
 
 
 SETTLED = 2.0
-"""Seconds after which a file that changes again has another time."""
+"""Seconds after which a changed file has a new modification time."""
 
 
 def file_stamp(file: TableFile) -> str:
@@ -463,7 +463,7 @@ STREAM_NAME = "stdin"
 """The file name, and so the table id, of what comes from a stream."""
 
 SNIFFED = 1 << 16
-"""Bytes at the beginning that tell the kind of content."""
+"""Bytes at the beginning that identify the kind of content."""
 
 GZIP, ZIP, OLE = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The first bytes of gzip data, of ZIP archives (.xlsx, .docx, .ods), and of the older files of Office."""
@@ -520,7 +520,7 @@ def sniff_suffix(content: bytes) -> str:
 
 
 def save_stream(stream: IO[bytes], folder: Path, format: str | None = None) -> Path:
-    """Save a stream to a file in `folder` whose suffix tells its kind, by `format` or by its content.
+    """Save a stream to a file in `folder` with the suffix of its kind, from `format` or its content.
 
     Delimited text may be compressed by gzip. Raises `UsageError` for an empty stream or an unknown
     format, `StorageError` if there is no room for it.

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 MEBIBYTE = 1 << 20
 SMALLEST_PAGE = 2 << 10
-"""Bytes of a file for each page that is given time: pages may share their content, and cost no bytes then."""
+"""Bytes of a file per page that is given time: pages may share their content and then cost no bytes."""
 _LONGEST_REASON = 200
 _Item = TypeVar("_Item")
 

@@ -155,12 +155,12 @@ class MeasureKind(StrEnum):
 class Meaning:
     """Meaning of a column, decided once, at conversion.
 
-    `kind` is that of a measure; None if the measures are in rows, each with a kind of its own. `variant` tells
-    columns of one measure apart: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
+    `kind` is that of a measure; None if the measures are in rows, each with a kind of its own. `variant` separates
+    columns of one measure: actual, budget, forecast, target, estimate or prior; `quantity_kind` is QUDT's
     (local name). `evidence` names what spoke for
     the decision ("values", "words", "arithmetic", "unit", "mapping", "model"), `confidence` lies between 0 and 1.
-    `grain` is the index of the column that tells what a value is of, where all rows of one of its values repeat it: the
-    order of which each line prints the total.
+    `grain` is the index of the column that a value describes, if all rows with one of its values repeat it: the
+    order whose total is printed on each line.
     """
 
     role: Role
@@ -223,7 +223,7 @@ class Structure:
     contained: frozenset[int] = frozenset()
     shared: tuple[Area, ...] = ()
     confidence: float = 1.0
-    """How sure the header is and the lines next to it are; 1 where that is at least 0.9 or a person decided."""
+    """The confidence of the header and the lines next to it; 1 if that is at least 0.9 or a person decided."""
 
     @property
     def aside(self) -> frozenset[int]:
@@ -245,8 +245,8 @@ class LayoutDecision:
     """Decisions of a user about a table's rows and columns; None leaves a field to detection.
 
     `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
-    name, `aside` the rows that are not data, `title` the table's title. `place` says where the decision
-    stands, for messages; `notes` are those of `aside` that are decided as notes. `confidence` is below 1 where a model
+    name, `aside` the rows that are not data, `title` the table's title. `place` is the source of the decision,
+    for messages; `notes` are those of `aside` that are decided as notes. `confidence` is below 1 where a model
     proposed the header.
     """
 

@@ -111,7 +111,7 @@ class _Unit:
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens a language model makes of a text.
+    """Estimated number of a language model's tokens in a text.
 
     >>> count_tokens("Revenue grew by 12.5 %.")
     9

@@ -203,7 +203,7 @@ def _brackets(sentence: str) -> list[tuple[int, int]]:
 
 
 def _nearest(sentence: str, start: int, end: int, periods: Sequence[_Mention]) -> str | None:
-    """The nearest period; one after the number in its clause comes first ("$5 in 2019")."""
+    """The nearest period; one after the number in its clause takes precedence ("$5 in 2019")."""
 
     def distance(mention: _Mention) -> tuple[int, int]:
         between = sentence[end : mention.start] if mention.start >= end else sentence[mention.end : start]

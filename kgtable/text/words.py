@@ -56,7 +56,7 @@ def terms(text: str) -> list[str]:
 
 @cache
 def asking_terms() -> frozenset[str]:
-    """Stems of words that say what is asked, not what about: "how many", "list", "difference"."""
+    """Stems of words for the kind of question, not its subject: "how many", "list", "difference"."""
     return frozenset(map(stem, _word_list("asking")))
 
 

@@ -65,7 +65,7 @@ def find_measure(name: str) -> Measure | None:
 
 
 def _states(measure: Measure, name: str, words: tuple[str, ...], found: Sequence[Found], end: int) -> bool:
-    """Whether the terms `found` among the `words` of a name, of which `end` precede brackets, name a measure."""
+    """Whether the terms `found` among the `words` of a name, `end` of which precede brackets, name a measure."""
     anywhere, at_start, at_end, alone, beside, against = _FORMS[measure]
     told = {one.sense for one in found}
     if against in told or (measure is Measure.ORDINAL and name.casefold() == "no"):  # an answer

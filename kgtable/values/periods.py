@@ -212,7 +212,7 @@ def _find_day(text: str) -> str | None:
 
 
 def quarters_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """The quarters and halves of years in a text, each with its first place and the place behind it.
+    """The quarters and halves of years in a text, each with its start and end position.
 
     >>> list(quarters_in("sales in the second quarter of 2023"))
     [('2023-Q2', 13, 35)]

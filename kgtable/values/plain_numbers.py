@@ -15,7 +15,7 @@ _DECORATION = str.maketrans("", "", "$()% -")
 class NumberShape(NamedTuple):
     """What simple numbers have in common that differ in nothing but which of the digits 1 to 9 they print.
 
-    `digits` are those of the shape, with a point; `places` those behind it, `zeros` those at the end that say nothing.
+    `digits` are those of the shape, with a point; `places` those after it, `zeros` the insignificant ones at the end.
     `is_grouped`: commas part the digits. `is_decorated`: there is more than digits, commas and a point.
     """
 
@@ -30,7 +30,7 @@ class NumberShape(NamedTuple):
 
 
 def shapes_of(texts: Sequence[str]) -> list[str]:
-    """The shape of each text, which has 9 in the place of each digit from 1 to 9.
+    """The shape of each text, which has 9 for each digit from 1 to 9.
 
     >>> shapes_of(["$ 1,204.50", "-17"])
     ['$ 9,909.90', '-99']

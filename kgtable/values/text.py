@@ -165,7 +165,7 @@ def joined_runs(runs: Iterable[tuple[str, bool]]) -> str:
 def number_text(value: float, digits: int = 17) -> str:
     """A binary number as plain decimal digits: no exponent unless it is very large or small.
 
-    With 17 digits it is the shortest text that gives the same number back.
+    With 17 digits it is the shortest text that parses to the same number.
 
     >>> number_text(3.0), number_text(1e-7), number_text(0.1 + 0.2, SPREADSHEET_DIGITS)
     ('3', '0.0000001', '0.3')

@@ -83,7 +83,7 @@ _SERIAL_NUMBER = re.compile(r"(?<!\w)[A-Za-z]{1,2}[-‐–]1[,.’']?000(?!\w)")
 def parse_clause(clause: str, name: str = "") -> Clause | None:
     """Parse a clause as unit and scale; None if it says anything else.
 
-    `name` is what the unit is of; it tells apart symbols such as ``m``.
+    `name` is what the unit measures; it distinguishes symbols such as ``m``.
 
     >>> parse_clause("Amounts in US$ thousands")
     Clause(unit='CCY_USD', scale=3)
@@ -251,7 +251,7 @@ _PER = re.compile(r"(?P<unit>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³
 def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     """The unit and scale of a text that is nothing else, or None.
 
-    `name` is what the unit is of (the column's name); it tells apart symbols such as ``m``.
+    `name` is what the unit measures (the column's name); it distinguishes symbols such as ``m``.
 
     >>> phrase = parse_unit_phrase("in € millions, except per share")
     >>> phrase.unit, phrase.scale, [measure.value for measure in phrase.exceptions]

@@ -316,7 +316,7 @@ def currency_prefix() -> re.Pattern[str]:
 
 
 _BEHIND_NAMES = {"RM": r"(?= ?(?:\d{1,3}(?:,\d{3})+|\d+\.\d\d)(?!\d))"}
-"""What follows a name that also heads other figures: ``RM 101`` is a room, ``RM 8.50`` an amount."""
+"""The figures after a name that also heads other figures: ``RM 101`` is a room, ``RM 8.50`` an amount."""
 
 
 COMMON_WORDS: Final = frozenset(printed_terms("small word"))
@@ -368,7 +368,7 @@ _NO_LETTERS = re.compile(r"[\s_,;:()\[\]]+")
 
 
 def unit_of_symbol(text: str, name: str) -> str | None:
-    """The QUDT local name of the unit that `text` is, for a column or row called `name`; None if it is none.
+    """The QUDT local name of the unit that `text` is, for a column or row called `name`; None for any other text.
 
     >>> unit_of_symbol("m", "Height"), unit_of_symbol("m", "Votes"), unit_of_symbol("km/h", "")
     ('M', None, 'KiloM-PER-HR')

@@ -12,14 +12,14 @@ from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 
 DESCRIPTION = "urn:kgtable:description"
-"""The graph that takes the place of the default graph in engines that have none, or none within their union.
+"""The substitute of the default graph in engines that have none, or none within their union.
 
 Jena's TDB2 can make the union of the named graphs the default graph of queries (`tdb2:unionDefaultGraph`); asked for
 as ``default-graph-uri=urn:x-arq:UnionGraph``, it would hide the named graphs from ``GRAPH``.
 """
 
 DURATION = "urn:kgtable:dayTimeDuration"
-"""The datatype of `xsd:dayTimeDuration` in engines that store other durations than they are given.
+"""The datatype of `xsd:dayTimeDuration` in engines that change the durations they store.
 
 Virtuoso 7.2.5 makes PT1H4M20S the number 3860.2, whichever datatype of XML Schema it has; of a datatype that it does
 not know it keeps the text.

@@ -28,7 +28,7 @@ from kgtable.graph.store import Results
 from kgtable.resources import read_shipped
 
 LONGEST_MESSAGE = 300
-"""Characters of an engine's own message that are shown."""
+"""Maximum characters shown of an engine's own message."""
 
 _JSON_TYPES = frozenset({"application/sparql-results+json", "application/json"})
 _TURTLE_TYPES = frozenset({"text/turtle", "application/x-turtle"})
@@ -141,7 +141,7 @@ def _damaged(url: str) -> RemoteStoreError:
 def refuse_partial(reply: HttpReply, rows: int, dialect: EngineDialect, url: str) -> None:
     """Raise `RemoteStoreError` for a result that its engine truncated without reporting an error.
 
-    Virtuoso tells by status 206 or by headers; a result of just its usual limit counts as cut too.
+    Virtuoso reports it by status 206 or by headers; a result of exactly its usual limit counts as cut too.
     """
     state = reply.headers.get("x-sql-state")
     told = reply.headers.get("x-sparql-maxrows")
@@ -275,7 +275,7 @@ class RemoteStore:
 
     Answers are read whole before they are given, so that one that was cut is an error and never a
     short result. Queries may use the `prefixes` without declaring them, values are bound as
-    `kgtable.graph.remote.endpoint` tells. What queries see outside ``GRAPH`` is asked for in the way of
+    `kgtable.graph.remote.endpoint` describes. The default graph of a query is chosen in the way of
     the endpoint's dialect; ``generic`` and ``kgtable`` give what the endpoint was set up for.
 
     Every method raises `RemoteStoreError` if no whole answer comes, `QueryError` if the engine

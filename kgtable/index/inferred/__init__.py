@@ -1,1 +1,1 @@
-"""What the index infers of tables: profiles of columns, joins, unions, and names that are missing."""
+"""Facts that the index infers about tables: profiles of columns, joins, unions, and missing names."""

@@ -133,7 +133,7 @@ class TableHead:
 
 @dataclass(frozen=True, eq=False)
 class ColumnProfile:
-    """One column: where it is, its header, and its distinct values as numbers of keys, rising."""
+    """One column: its position, its header, and its distinct values as sorted numbers of keys."""
 
     number: int
     table: int
@@ -154,12 +154,12 @@ class ColumnProfile:
 
     @property
     def keys(self) -> frozenset[int]:
-        """The numbers of its keys as a set, made again each time: sets of all columns would fill the memory."""
+        """The numbers of its keys as a set, not cached: sets of all columns would fill the memory."""
         return frozenset(self.values.tolist())
 
     @cached_property
     def about(self) -> frozenset[str]:
-        """The words of the header that say more than that it is a key."""
+        """The words of the header beyond those that mark a key."""
         return frozenset(self.words) - KEY_WORDS
 
     @cached_property

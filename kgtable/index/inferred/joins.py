@@ -179,7 +179,7 @@ class JoinFinder:
         return np.asarray((known.rejected[place] == codes) & same[table[left]] & same[table[right]])
 
     def compared(self, joins: Iterable[JoinCandidate]) -> ComparedColumns:
-        """The pairs that were compared when the candidates were walked to their end, but for these joins."""
+        """The pairs compared over all candidates, except these joins."""
         count = len(self._profiles.columns)
         kept = np.array([join.left.number * count + join.right.number for join in joins], dtype=np.int64)
         looked_at = np.concatenate([np.zeros(0, dtype=np.int64), *self._looked_at])
@@ -374,7 +374,7 @@ class JoinFinder:
         return (titled and unnamed and (certain or equal)) or (untitled and named and certain)
 
     def fuzzy_matches(self, left: ColumnProfile, right: ColumnProfile) -> list[tuple[int, int, float]]:
-        """Values of the left column that the right one spells otherwise, with their similarity (0 to 100)."""
+        """Values of the left column that the right one spells differently, with their similarity (0 to 100)."""
         keys = self._profiles.keys
         mine, others = left.keys, right.keys
         # by their texts: the numbers of keys depend on other tables
@@ -508,7 +508,7 @@ class ComparedColumns:
     """The rejected pairs of a search for joins, kept so that the next build need not compare them.
 
     `rejected` are the pairs of columns that were compared and do not join, each as one number (the referring column
-    times the number of columns, plus the other), rising. `related` tells of each table whether another one has a
+    times the number of columns, plus the other), rising. `related` says of each table whether another one has a
     heading, or the beginning of its id, in common with it; this bears on how a pair is judged.
     """
 
@@ -524,7 +524,7 @@ class ComparedColumns:
 
     @classmethod
     def open(cls, folder: Path, columns: int) -> ComparedColumns:
-        """What `save` wrote of so many columns; nothing if it is missing or damaged."""
+        """The saved data of so many columns; nothing if it is missing or damaged."""
         try:
             pairs = mapped(folder / _PAIRS).astype(np.int64)
             return cls(columns, pairs[:, 0] * columns + pairs[:, 1], mapped(folder / _RELATED))
@@ -532,7 +532,7 @@ class ComparedColumns:
             return cls(columns)
 
     def moved(self, tables: Mapping[int, int], before: Places, now: Places) -> ComparedColumns:
-        """The same for another index that has some of the tables as they were, by their numbers before and now."""
+        """The same for another index with some of the tables unchanged, by their old and new numbers."""
         columns = len(now.column_table)
         if not len(self.related) or not tables:
             return ComparedColumns(columns)
@@ -551,7 +551,7 @@ class ComparedColumns:
         return ComparedColumns(columns, np.sort(left[kept] * columns + right[kept]), related)
 
     def with_some(self, others: ComparedColumns, columns: IntArray, tables: IntArray) -> ComparedColumns:
-        """These with what was found out of some tables, whose places and columns here are given.
+        """These with the findings for some tables, whose places and columns here are given.
 
         For a table that is in neither, `related` says nothing.
         """

@@ -1,4 +1,4 @@
-"""Rows of one table that contain others of it, as the names in another table tell: regions above their countries.
+"""Rows of one table that contain others of it, by the names in another table: regions above their countries.
 
 A table with the region of each country says that a row "Europe" among the countries of another table sums
 them. Looked for in small graphs alone, whose tables are about one thing.
@@ -25,7 +25,7 @@ MOST_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ContainedRows:
-    """A row of a table (0-based, in the grid) that contains `members`, as the columns named in `evidence` tell."""
+    """A row of a table (0-based, in the grid) that contains `members`, according to the columns named in `evidence`."""
 
     table: str
     row: int

@@ -75,7 +75,7 @@ _HEADER_FIELDS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class SampledTable:
-    """A table with its title, headers and first rows, and what is undecided about it, by column.
+    """A table with its title, headers and first rows, and its undecided properties, by column.
 
     `lines` are the first rows of its sheet by row number, where its header is unsure.
     """
@@ -184,7 +184,7 @@ def _quoted(data: str) -> str:
 
 
 def _proposal(table: SampledTable, asked: str, reply: Mapping[str, Any]) -> TableProposal:
-    """What a reply says of what is undecided about a table; what makes no sense is left out."""
+    """The parts of a reply about a table's undecided properties; nonsense is left out."""
     names = {fact.index: fact.name for fact in table.record.facts}
     columns: dict[int, ColumnProposal] = {}
     for found in reply.get("columns", ()):
@@ -250,7 +250,7 @@ def _is_failure(reply: Completion | LLMError) -> bool:
 
 
 def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None) -> AnnotationReport:
-    """Ask a model what is undecided about the tables of a graph, and keep what it proposes for the next build.
+    """Ask a model about undecided properties of a graph's tables, and keep its proposals for the next build.
 
     Args:
         directory: where the graph is.

@@ -48,7 +48,7 @@ InferNames: TypeAlias = "Callable[[TableProfiles, Sequence[str], Embed | None], 
 """`infer_names`, or a substitute."""
 
 HEADERS_BESIDE = 40
-"""Columns on each side whose headers tell something of a column."""
+"""Columns on each side whose headers say something about a column."""
 
 VALUES = 40
 """Distinct values of a column that are looked at, spread over all of them."""
@@ -258,7 +258,7 @@ class NameFinder:
         return {column.number: vector for column, vector in zip(columns, vectors, strict=True)}
 
     def guesses(self, column: ColumnProfile, vector: npt.NDArray[np.float32] | None = None) -> list[NameGuess]:
-        """The headers that a column may have, the best first; `vector` stands for its values."""
+        """The headers that a column may have, the best first; `vector` represents its values."""
         likeness = np.zeros(len(self._known))
         for name, features in self._features.items():
             likeness += WEIGHTS[name] * self._blocks[name].likeness(features(column))
@@ -418,7 +418,7 @@ def confidence(score: float) -> float:
 
 
 def _thing(header: str) -> str:
-    """What a key is a key of, by its header.
+    """The subject that a key identifies, by its header.
 
     >>> _thing("Shop_ID"), _thing("orderItemNo"), _thing("id")
     ('Shop', 'order Item', '')

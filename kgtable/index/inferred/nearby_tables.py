@@ -1,6 +1,6 @@
 """Candidate tables for relations with new tables, found by the index, so that an update need not compare all.
 
-What brings two tables together in `joins` and `unions` is looked up for the new tables alone: values that few
+The evidence that relates tables in `joins` and `unions` is looked up only for the new tables: values that few
 columns have, headers, the title, the headings and the beginning of the id.
 """
 

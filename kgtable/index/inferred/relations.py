@@ -143,7 +143,7 @@ class TableRelations:
 
     @classmethod
     def open(cls, folder: Path) -> TableRelations:
-        """What `save` wrote; nothing if the index was made without relations.
+        """The saved relations; nothing if the index was made without relations.
 
         Raises `VocabularyIndexError` if the file is damaged.
         """
@@ -248,7 +248,7 @@ def updated_relations(
 
 
 def short_of_joins(relations: TableRelations, kept: Collection[str]) -> set[str]:
-    """The tables with a column of which only the best joins are kept, and that loses one of these.
+    """The tables with a column that keeps only its best joins and loses one of them.
 
     Its next best join is not known: `kept` are the ids of the tables that did not change.
     """

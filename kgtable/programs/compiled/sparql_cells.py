@@ -35,7 +35,7 @@ from kgtable.programs.scalars import (
 from kgtable.values.decimals import with_places
 
 MOST_LISTED = 100
-"""How many different texts or rows a condition may list."""
+"""Maximum number of distinct texts or rows in a condition."""
 
 SIGNS = {
     Relator.EQUAL: "=",
@@ -85,7 +85,7 @@ def pattern_lines(pattern: Pattern) -> Iterator[str]:
 
 
 def does_not_map(what: str) -> ProgramCompilationError:
-    """The error of a program that SPARQL does not say directly."""
+    """The error for a program that SPARQL cannot express directly."""
     return ProgramCompilationError(f"SPARQL cannot say {what}.", hint="Run the program in memory.")
 
 
@@ -302,7 +302,7 @@ class TablePattern:
         return [*lines, f"FILTER({self.place} NOT IN ({', '.join(map(str, others))}))"] if others else lines
 
     def _different(self, column: int) -> list[tuple[str, Datum | None, bool]]:
-        """Of the rows that are left each different cell: its string in the graph, its value, whether it is a node."""
+        """The distinct cells of the remaining rows: string in the graph, value, and whether it is a node."""
         data = self.relation.data(column)
         numbers, contents = self.relation.stored(column)
         pairs = zip(numbers[self.rows].tolist(), data.codes[self.rows].tolist(), strict=True)

@@ -79,7 +79,7 @@ class SchemaCard:
     columns: tuple[SchemaColumn, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The form of the paper's template, with the header and the unit behind."""
+        """The form of the paper's template, followed by the header and the unit."""
         return {
             "table_name": self.name,
             "table": self.id,
@@ -108,7 +108,7 @@ class SqlRowsFound:
     complete: bool = True
 
     def columns(self) -> dict[str, tuple[Any, ...]]:
-        """The values of each column by its name; of two columns of one name, the last."""
+        """The values of each column by its name; if two columns have one name, the last one."""
         return dict(zip(self.names, zip(*self.rows, strict=True), strict=True)) if self.rows else {}
 
     def to_text(self, format: str) -> str:
@@ -169,18 +169,18 @@ class SqlDatabase:
         return {name: id for id, name in self.names.items()}
 
     def card(self, id: str) -> SchemaCard:
-        """The schema of one table. Raises `KeyError` for an id that is none."""
+        """The schema of one table. Raises `KeyError` for an unknown id."""
         if id not in self._cards:
             self._cards[id] = _SqlTable(self.names[id], self._relations[id]).card()
         return self._cards[id]
 
     def typed(self, id: str) -> tuple[SchemaCard, pa.Table]:
-        """The schema of one table, and its rows as columns of those types. Raises `KeyError` for an id that is none."""
+        """The schema of one table, and its rows as columns of those types. Raises `KeyError` for an unknown id."""
         table = _SqlTable(self.names[id], self._relations[id])
         return table.card(), table.data()
 
     def catalogue(self, ids: Sequence[str]) -> dict[str, pa.Table]:
-        """The tables ``kgtable_tables`` and ``kgtable_columns`` that say what the names of these tables stand for."""
+        """The tables ``kgtable_tables`` and ``kgtable_columns`` that explain the names of these tables."""
         return _catalogue([self.card(id) for id in ids])
 
     def query(

@@ -277,7 +277,7 @@ class _Compiler(QueryContext):
         return _Relation([select], scope, (), tuple(values), order)
 
     def _limit(self, node: Limit) -> tuple[_SubSelect, _Relation]:
-        """The first rows as a sub-select, which gives what is asked of them."""
+        """The first rows as a sub-select that returns the requested values."""
         found = self.rows(node.source)
         if found.sorted_by:
             found.pattern.append(f"FILTER(BOUND({found.sorted_by[0][0]}))")

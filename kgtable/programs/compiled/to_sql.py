@@ -26,7 +26,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def sql_of(asked: Fields, database: SqlDatabase, relations: Mapping[str, Relation]) -> str:
-    """One SELECT that gives what the fields give.
+    """One SELECT with the same result as the fields.
 
     Raises `ProgramCompilationError` if SQL over the typed tables cannot say it: several parts of one table, totals,
     ties, keys that are only alike, columns of several units, days that a column prints as text.

@@ -34,7 +34,7 @@ MOST_CELLS_COMPILED = 200_000
 
 SHOWN_TERMS = 60
 LONGEST_TEXT = 20_000
-"""Characters of a cell that an answer repeats; its page and ``/api/cells`` give the whole."""
+"""Maximum characters of a cell in an answer; its page and ``/api/cells`` show the whole."""
 
 _LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries", "svg"))
 
@@ -110,7 +110,7 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
 
 
 def _headline(reading: Answer | Alternative, asked: Fields | None, words: str) -> str:
-    """What is said in large letters: the result, or of several rows and columns what they are."""
+    """The headline: the result, or a description of several rows and columns."""
     if len(reading.rows) < 2 or len(reading.names) < 2:
         return reading.display
     if asked is None or not asked.by:

@@ -20,7 +20,7 @@ from kgtable.server.workers.messages import Head, Tell
 LONGEST_PARAGRAPH = 20_000
 """Characters of a paragraph that a window shows."""
 BEFORE_WORDS = 4_000
-"""Of a longer paragraph, the characters shown before the wanted words."""
+"""Characters of a longer paragraph that are shown before the wanted words."""
 MOST_TABLES = 24
 """Tables named next to a window."""
 
@@ -53,7 +53,7 @@ def documents(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Some paragraphs of a document from `first` on, the headings they are under and the tables next to them.
 
-    Of a paragraph longer than `LONGEST_PARAGRAPH` a part is given that begins at `offset`, near the job's
+    A paragraph longer than `LONGEST_PARAGRAPH` is cut to a part that begins at `offset`, near the job's
     `start` where the paragraph is the job's `paragraph`. Raises `GraphNotFoundError`.
     """
     iri = graph.names.document_iri(job["id"])
@@ -102,7 +102,7 @@ def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def _title(title: str, file: str) -> str:
-    """What a document is called: its title, or its file's name as words."""
+    """The name of a document: its title, or its file's name as words."""
     stem = file.rpartition("/")[2].rpartition(".")[0] or file
     return title.strip()[:500] or spaced(stem) or file
 

@@ -29,7 +29,7 @@ from kgtable.server.workers.messages import LIMIT, Head, Tell
 from kgtable.values.spoken import unit_name
 
 MOST_SHOWN = 200
-"""Rows of a result that are sent to the page."""
+"""Maximum rows of a result sent to the page."""
 MOST_CITED = 12
 MOST_VALUES = 40
 

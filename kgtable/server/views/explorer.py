@@ -76,7 +76,7 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """What the graph's engine answers: ``results`` as SPARQL's JSON, or ``turtle`` for triples."""
+    """The result of the graph's engine: ``results`` as SPARQL's JSON, or ``turtle`` for triples."""
     results = graph.store.query(job["query"])
     if isinstance(results, ox.QueryTriples):
         turtle = to_text(results, ResultFormat.TURTLE, graph.names.prefixes)

@@ -21,10 +21,10 @@ LONGEST_LABEL = 200
 _ROW_NUMBER = re.compile("[0-9]{1,9}")
 
 _LEFT_OUT = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("row", "column", "width", "printed"))}
-"""Statements that a picture is clearer without."""
+"""Predicates left out of the picture for clarity."""
 
 _NAMES = (f"{RDFS}label", f"{KGT}text")
-"""What says how a thing is called, the best first; a thing has one of them."""
+"""The predicates of a node's name, the best first; a node has one of them."""
 
 _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityValue": "cell"}
 
@@ -57,7 +57,7 @@ _CELL = re.compile("/cell/([0-9]{1,9})/([0-9]{1,9})$")
 
 
 def _reading_order(row: Any) -> tuple[int, int, str]:
-    """What a thing is called and where it stands first, then its texts, then its cells from left to right."""
+    """The name and the place of a node first, then its texts, then its cells from left to right."""
     predicate = row["predicate"].value
     if predicate in _FIRST:
         return 0, _FIRST.index(predicate), ""
@@ -112,7 +112,7 @@ def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def _names_in(graph: KnowledgeGraph, predicates: Iterable[str]) -> dict[str, str]:
-    """What the columns of the predicates are called, for those that are a column's."""
+    """The column names of the predicates, for those that belong to a column."""
     names = column_names(graph)
     return {iri: names[iri] for iri in sorted(set(predicates)) if iri in names}
 

@@ -166,7 +166,7 @@ def _vocabulary() -> dict[str, str]:
 MOST_RELATIONS = 60
 """Joins, and unions, that are shown."""
 MOST_UNIT_TABLES = 100
-"""Tables that are listed on the page of a unit."""
+"""Maximum tables listed on the page of a unit."""
 _NO_UNITS = {"UNITLESS": "plain number", "NUM": "count"}
 
 _PREFIXES = f"PREFIX kgt: <{KGT}> PREFIX rdfs: <{RDFS}>\n"
@@ -185,7 +185,7 @@ def landmarks(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 MAP_TABLES, MAP_MEMBERS = 200, 50
 """Tables on the map of a graph: of more, their documents, folders or topics are, with so many tables listed of each."""
 SMALL_MAP, MAP_COLUMNS = 8, 12
-"""Tables up to which their columns are on the map, too, and how many of each."""
+"""Maximum tables whose columns are also on the map, and the columns of each."""
 
 
 def _map(graph: KnowledgeGraph, relations: TableRelations) -> dict[str, Any]:

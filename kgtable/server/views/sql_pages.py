@@ -18,7 +18,7 @@ from kgtable.server.workers.messages import LIMIT, Head, Tell
 
 MOST_ROWS, MOST_CHARACTERS, MOST_BYTES_IN_FILE, SECONDS = 10_000, 16 << 20, 64 << 20, 20.0
 MOST_BYTES = 2 << 30
-"""What a query may add to the memory of its process."""
+"""Memory that a query may add to its process."""
 
 
 def _found(graph: KnowledgeGraph, job: Head, tell: Tell, most: int) -> SqlRowsFound:

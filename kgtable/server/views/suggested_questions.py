@@ -26,11 +26,11 @@ from kgtable.values.unit_phrases import parse_unit_phrase
 AT_FRONT, AFTER = 4, 3
 """Questions offered on the start page, and after an answer."""
 TRIED = 14
-"""Candidates that are answered to find them."""
+"""Number of candidates that are answered to find them."""
 SAMPLED_ROWS = 40
 LONGEST_NAME = 48
 LARGEST = 100_000
-"""Cells of a table beyond which no question is tried on it while a reader waits."""
+"""Maximum cells of a table on which questions are tried while a reader waits."""
 
 LONGEST_CODE = 3
 """Letters of a unit's code; longer words, such as *minutes*, may be what a column is called."""
@@ -117,7 +117,7 @@ def is_answered(graph: KnowledgeGraph, question: str, table: str) -> bool:
 
 @dataclass(frozen=True)
 class TableQuestions:
-    """What can be asked about a table: its name in a question, what its rows are called, its measures.
+    """The subjects of questions about a table: its name in a question, the name of its rows, its measures.
 
     `added` are the kinds of measures whose total over the rows makes sense: levels only where rows are not times.
     """
@@ -231,7 +231,7 @@ def _lowered(name: str) -> str:
 
 
 def _noun(header: str, role: Role | None) -> str:
-    """What a row is called by the header of its label; empty for a code, a name, a note or what is not a plain word."""
+    """The noun for a row, from its label's header; empty for a code, a name, a note or anything but a plain word."""
     name = said_name(header).lower()
     is_named = any(found.last == len(name.split()) - 1 for found in senses(name, _NOT_NOUNS))
     is_number = role is Role.IDENTIFIER and " " in name

@@ -28,7 +28,7 @@ def columns_of(graph: KnowledgeGraph, id: str) -> IndexedColumns | StoredColumns
 
 
 def members(graph: KnowledgeGraph, id: str) -> BoolArray:
-    """Of each row of a table, whether it is a row of the body that is not a group, total or note."""
+    """For each row of a table, whether it is a row of the body that is not a group, total or note."""
     held = np.zeros(graph.catalogue.tables[id].rows, dtype=np.bool_)
     held[graph.reader.frame(id).table.structure.body_start :] = True
     held[list(rows_aside(graph, id))] = False
@@ -54,7 +54,7 @@ class StoredColumns:
         return (row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells))
 
     def keys(self, column: int) -> dict[int, CellKey]:
-        """By row, what a cell of the column is sorted by; blank cells have none."""
+        """By row, the sort key of a cell of the column; blank cells have none."""
         keys = ((row, _stored_key(found, column)) for row, found in self._rows.items())
         return {row: key for row, key in keys if key is not None}
 

@@ -29,15 +29,15 @@ MOST_FACETS = 6
 MOST_SHOWN = 10
 """Values of a facet, the most frequent ones, or the last years."""
 MOST_TEXTS = 20_000
-"""Different texts of a column beyond which they are not read."""
+"""Maximum distinct texts of a column that are read."""
 MOST_SPREADS = 12
 BARS = 12
 FEWEST_NUMBERS = 8
 GREATEST = Decimal("1e300")
 LONGEST = 50_000
-"""Rows of a table beyond which the numbers of its columns are not read for a picture."""
+"""Maximum rows of a table whose numbers are read for a picture."""
 MOST_DIFFERENT = 200
-"""Different values beyond which a column is not a facet; of times those within a year count as one."""
+"""Maximum distinct values of a facet; times within a year count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def facets(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The facets of a table, each counted among the rows that hold the text `find` and fulfil the other conditions.
 
     With them come the `spreads` of its measures: how many numbers of the rows that are left lie in each twelfth between
-    the least and the greatest of all, or are each of a few whole numbers. There are none if the graph
+    the minimum and the maximum, or are each of a few whole numbers. There are none if the graph
     has no index, or one older than its statements. Raises `GraphNotFoundError` if there is no such table.
     """
     id, where = job["id"], conditions(job)
@@ -124,7 +124,7 @@ def conditions(job: Head) -> Conditions:
 
 
 def fulfilling(graph: KnowledgeGraph, id: str, where: Conditions) -> BoolArray:
-    """Of each row of a table, whether it fulfils all the conditions; no row where a column is not a facet."""
+    """For each row of a table, whether it meets all the conditions; no row does if a column is not a facet."""
     held = np.ones(graph.catalogue.tables[id].rows, dtype=np.bool_)
     for column, value in where:
         facet = facet_column(graph, id, column)

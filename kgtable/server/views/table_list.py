@@ -27,7 +27,7 @@ from kgtable.values.spoken import unit_name, unit_symbol
 
 LONGEST_TITLE = 90
 SHORT_SHEET = 8
-"""Letters up to which a sheet's name does not say a table without its file's."""
+"""Maximum letters of a sheet's name that needs its file's name to identify a table."""
 _NAMED_COLUMNS = 4
 
 _OPAQUE = re.compile(
@@ -104,10 +104,10 @@ def _by_columns(table: Table) -> str:
 
 
 Hits: TypeAlias = Mapping[str, Sequence[tuple[int, int, str]]]
-"""By table, cells that hold what is looked for: row, column and text."""
+"""By table, cells that contain the searched words: row, column and text."""
 
 MOST_HITS = 3
-"""Cells shown of each table that holds the words."""
+"""Cells shown of each table that contains the words."""
 MOST_CELLS_FOUND = 50_000
 MOST_FACETS = 60
 LONGEST_HIT = 160

@@ -41,7 +41,7 @@ from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
 
 LARGEST_SORTED = 2_000_000
-"""Cells of a table beyond which it is neither sorted nor searched on the page."""
+"""Maximum cells of a table that can be sorted and searched on the page."""
 
 
 @lru_cache(maxsize=16)
@@ -52,7 +52,7 @@ def row_order(
     conditions `where`.
 
     Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
-    last, and behind it totals and notes, which are not members. Raises `UsageError` for a table that is too
+    last, followed by totals and notes, which are not members. Raises `UsageError` for a table that is too
     large.
     """
     record = graph.catalogue.tables[id]
@@ -82,15 +82,15 @@ def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal)
 
 
 LONGEST_TEXT = 2_000
-"""Characters of a cell that a window shows; the cell itself tells the rest."""
+"""Characters of a cell that a window shows; the cell's own page shows the rest."""
 AROUND = 2
 """Rows shown above and below a cited one."""
 BESIDE, FIRST_COLUMNS = 1, 2
 """Columns shown left and right of a cited one, and those shown anyway."""
 FEW_ROWS, FEW_COLUMNS = 16, 9
-"""A table of no more is shown whole around its citations."""
+"""A table up to this size is shown whole around its citations."""
 MOST_NOTES = 100
-"""Rows at the end of a table among which its printed footnotes are looked for."""
+"""Rows at the end of a table that are searched for printed footnotes."""
 MOST_HEAD_ROWS = 20
 """Rows above the body that come with every window."""
 
@@ -106,7 +106,7 @@ _KINDS = (
 
 
 def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Some rows and columns of a table, and what stands around it.
+    """Some rows and columns of a table, and its surrounding texts.
 
     The rows are a window from `row` on, or those `around` some; the columns a window from `column` on, or
     the column of labels and those `across` some. With `sort` (a column), `find` (a text of a cell) or `where`
@@ -171,7 +171,7 @@ def _columns(job: Head, width: int, label: int) -> Sequence[int]:
 
 
 def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any]:
-    """What a table is called, and where it was read."""
+    """The name of a table, and its source."""
     name = titled(graph, id)
     return {
         "id": id,
@@ -263,7 +263,7 @@ def _squeezed(text: str) -> str:
 
 
 def direction(frame: TableFrame, rows: Iterable[TableRow]) -> str:
-    """Whether a table runs ``ltr`` or ``rtl``: what most letters of its header and labels do."""
+    """Whether a table runs ``ltr`` or ``rtl``, by most letters of its header and labels."""
     label = frame.table.structure.label_column
     texts = [column.name for column in frame.table.columns]
     texts += [row.cells[label] for row in rows if label < len(row.cells)]
@@ -460,7 +460,7 @@ def term_json(value: ObjectTerm) -> dict[str, Any]:
 def _sources(graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellContent) -> tuple[str, str]:
     """What unit and scale of a number were read from, found by reading the table once more.
 
-    Of a large table the head, the first rows and the cell's own are read; where they give another unit or
+    From a large table the head, the first rows and the cell's own are read; if they yield another unit or
     scale than the whole table gave, what these were read from is not known.
     """
     row, column = position
@@ -503,7 +503,7 @@ def _annotated(graph: KnowledgeGraph, id: str, row: int | None) -> AnnotatedTabl
 
 
 def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:
-    """What rows are called: by their labels, or their first texts."""
+    """The names of rows: their labels, or their first texts."""
     found = graph.reader.rows(id, rows)
     return [
         row.label or next((text.strip() for text in row.cells if text.strip()), f"row {number + 1}")

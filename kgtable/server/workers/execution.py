@@ -357,7 +357,7 @@ class Evaluator:
             query = with_decimal_values(query)
             results = evaluated(query)
             if isinstance(results, ox.QuerySolutions) and "*" in query:
-                # The engine gives the columns of SELECT * in alphabetical order.
+                # The engine returns the columns of SELECT * in alphabetical order.
                 ordered = spelt_out(query, [variable.value for variable in results.variables])
                 results = results if ordered is None else evaluated(ordered)
         except SyntaxError as error:

@@ -168,7 +168,7 @@ def utf8(content: bytes) -> str:
 
 
 _LOCKED = re.compile(r"\block (file|hold)", re.IGNORECASE)
-"""What the engine says where another process has opened the store for writing; its damaged *blocks* are not locks."""
+"""The engine's message if another process has opened the store for writing; its damaged *blocks* are not locks."""
 
 
 def storage_kind(error: BaseException) -> str:

@@ -39,7 +39,7 @@ class Counts:
 class Pool:
     """Worker processes of one role. Use it from a single event loop.
 
-    Of the `COSTLY` operations at most `costly` run at a time, None for as many as there are processes.
+    At most `costly` of the `COSTLY` operations run at a time; None for as many as there are processes.
     """
 
     def __init__(self, role: str, limits: QueueLimits, memory: int, costly: int | None = None) -> None:

@@ -21,7 +21,7 @@ from kgtable.storage import Lease
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
 _ALLOCATION = "glibc.malloc.tcache_count=127"
-"""The engine takes and frees many small pieces of memory at once: more are kept at hand than by default."""
+"""The engine allocates and frees many small blocks at once: more are cached than by default."""
 _STARTER = "kgtable.server.workers.worker"
 
 
@@ -47,7 +47,7 @@ class WorkerDiedError(Exception):
 
 
 HELD_MOST, HELD_LEAST = 1 << 20, 1 << 18
-"""Bytes of a result that wait for the client when its process is paused, and when it goes on."""
+"""Bytes of a result waiting for the client at which its process is paused, and at which it resumes."""
 
 
 class ResultStream:
@@ -263,7 +263,7 @@ class WorkerProcess(asyncio.Protocol):
             self._transport.write(encode(head, job.body))
 
     def pause(self) -> None:
-        """Take nothing more from the process for now; its time stands still."""
+        """Pause reading from the process and suspend its deadline."""
         if self._paused is None and self._transport is not None:
             self._paused = self._loop.time()
             self._transport.pause_reading()

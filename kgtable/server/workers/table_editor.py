@@ -34,7 +34,7 @@ from kgtable.storage import storage_errors
 from kgtable.tables.discovery import find_files
 
 FILES_A_PROCESS = 20
-"""New files for which a build starts a further process."""
+"""New files per additional process of a build."""
 _FIELDS = {NAME, ONLY_IN, *PARSERS}
 
 
@@ -81,7 +81,7 @@ def check_decisions(value: object) -> dict[str, list[dict[str, str]]]:
 
 
 def source_paths(catalogue: Catalogue, roots: Sequence[Path] = ()) -> list[Path]:
-    """The files and folders that the graph was built from, so that building from them gives it again.
+    """The files and folders from which the graph was built and can be built again.
 
     A file below a folder is reached through the folder, as its relative path shows. The contents of `roots` count
     as they are now. Raises `UsageError` if another file no longer exists: a build without it

@@ -25,7 +25,7 @@ from kgtable.server.workers.messages import Emit, Head, Problem, storage_problem
 from kgtable.storage import exclusive_lock
 
 SentContent: TypeAlias = bytes | Path
-"""What a write brings: a short body, or the file a longer one was saved to."""
+"""The content of a write: a short body, or the file a longer one was saved to."""
 
 
 class DatasetConflictError(ValueError):
@@ -86,12 +86,12 @@ def _template(update: str, words: Sequence[Token], where: int) -> str:
 
 
 BATCH = 50_000
-"""Quads of an upload that are held in memory at a time."""
+"""Quads of an upload held in memory at a time."""
 
 _DATASETS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG)
 
 _REFUSALS = {"does not exist": "not-found", "already exists": "conflict", "custom function": "bad-request"}
-"""What the engine says of an update it cannot carry out, and the problem that is."""
+"""The engine's message about an update it cannot carry out, and the corresponding problem."""
 
 
 class StoreWriter:

@@ -246,7 +246,7 @@ OWN_FIT = 0.3
 """How much a table's own fit counts in addition to the score of its best group."""
 
 LIFT = 6.0
-"""What the difference of 1 in a table's final score is in logits."""
+"""Logits per difference of 1 in a table's final score."""
 
 
 class CoverageScorer(StrEnum):
@@ -259,7 +259,7 @@ class CoverageScorer(StrEnum):
 
 
 class Decomposer(StrEnum):
-    """What a question is decomposed along: the tables, or, by the model alone, nothing."""
+    """The basis of a decomposition: the tables, or, by the model alone, nothing."""
 
     TABLES = "tables"
     MODEL = "model"

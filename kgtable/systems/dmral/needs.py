@@ -1,7 +1,7 @@
 """Information needs of a question, and the groups of joined tables that meet them (DMRAL, sections 3.2 and 4.2).
 
 The paper takes noun, adjective and verb phrases from a constituency parse; here they are what a parse of the graph's
-own words gives: quoted passages, runs of words that occur in the graph as one text, and runs of the words
+own words yields: quoted passages, runs of words that occur in the graph as one text, and runs of the words
 between function words.
 """
 

@@ -132,7 +132,7 @@ class DocumentSolver:
         return list(tables)[: 2 * keep], list(passages.values())[: 2 * keep]
 
     def retrieve(self, question: str, evidence: Evidence) -> Retrieval:
-        """Retrieve for a subquery; for the question itself, the retrieval that is there already."""
+        """Retrieve for a subquery; for the question itself, reuse the existing retrieval."""
         if question.strip().casefold() == evidence.retrieval.question.strip().casefold():
             return evidence.retrieval
         return self._retriever.retrieve(question, max(len(evidence.retrieval.addresses), 100))
@@ -164,7 +164,7 @@ class _Loop:
         self._rounds = 0
 
     def run(self) -> Answer:
-        """Goes round until there is a final answer; a model that fails midway leaves what was found."""
+        """Loops until there is a final answer; if the model fails midway, the results so far are kept."""
         most = self._solver.options.rounds
         while self._rounds < most:
             self._rounds += 1

@@ -40,7 +40,7 @@ STARTING_SECONDS = 60.0
 MOST_VALUES = 300
 LONGEST_CODE = 20_000
 _PACKAGES = ("numpy", "pandas", "dateutil", "six", "pytz", "tzdata")
-"""What pandas needs: all that is in the sandbox of installed packages."""
+"""The dependencies of pandas: the only installed packages in the sandbox."""
 
 _LIBRARIES = ("/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/")
 
@@ -162,7 +162,7 @@ class PythonActions:
 def sandbox_command() -> list[str]:
     """The command that runs the Python process inside bubblewrap.
 
-    Its file system is empty but for the interpreter, the C libraries that it loads, pandas with what it needs, and
+    Its file system is empty except for the interpreter, the C libraries that it loads, pandas with what it needs, and
     the two modules that run there, all of it read only; there is no network, no /proc, no /dev, and no variable of
     the environment. Raises `SandboxError` if bubblewrap is missing.
     """

@@ -63,7 +63,7 @@ def limit_resources(memory: int, seconds: int, *, files: int | None = None) -> N
 
 
 def filter_system_calls() -> bool:
-    """Refuse to this process for good to make processes, sockets, signals and mounts (seccomp).
+    """Permanently forbid this process to create processes, sockets, signals and mounts (seccomp).
 
     Threads may be made. Returns whether the filter is in force: on Linux on x86-64 and ARM64.
     """

@@ -218,7 +218,7 @@ class DatabaseShelf:
         """Texts encoded so far: those of queries are not counted."""
 
     def start_afresh(self, folder: Path) -> None:
-        """Forget all databases; those that are made from now on are kept in this folder."""
+        """Clear all databases; new ones are cached in this folder."""
         with self._lock:
             self._folder = folder
             self._kept.clear()

@@ -310,7 +310,7 @@ def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]
 
 
 def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
-    """The tables that the model was shown; of a retrieval by another method, its best tables by name."""
+    """The tables that the model was shown; for a retrieval by another method, its best tables by name."""
     retrieval = evidence.retrieval
     if isinstance(retrieval, ShownRetrieval):
         return retrieval.shown
@@ -320,7 +320,7 @@ def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
 def answer_from_columns(evidence: Evidence, shown: Sequence[ShownTable]) -> Answer:
     """The answer by rules: candidate programs over the columns that are shown, ranked and executed.
 
-    Of a table of up to `WIDE` columns all take part, and so do the next tables of the retrieval: another
+    All columns of a table of up to `WIDE` take part, and so do the next tables of the retrieval: another
     column or table that fits as well must be seen for an answer to be verified.
     """
     scores = {found.table: found.score for found in evidence.retrieval.tables}

@@ -130,7 +130,7 @@ class TableShowing(Protocol):
     """Whether the question is expanded to queries."""
 
     def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
-        """What is shown of a table, and its cells by how well they fit; raises `ViewRefusedError`."""
+        """The view of a table, and its cells by how well they fit; raises `ViewRefusedError`."""
         ...
 
 
@@ -229,7 +229,7 @@ class ShowingRetriever:
         self._labels, self._most = labels, most_tables
 
     def prepare(self, question: str, folder: Path | None = None) -> None:
-        """Load what a first question would wait for, but look into no table.
+        """Preload what a first question needs, without reading any table.
 
         With a `folder`, databases that were made before are forgotten, and new ones are kept there.
         """

@@ -71,7 +71,7 @@ class ReadSchemaView:
 
 
 class ReadTableView:
-    """The whole table. Args: the tokens that there are for a prompt."""
+    """The whole table. Args: the token budget of a prompt."""
 
     name = "read-table"
     expands = False
@@ -316,7 +316,7 @@ def _embedder(material: Material, name: str | None) -> Embedder | None:
 
 
 def _content(material: Material) -> Callable[[str], TableContent]:
-    """What reads a table's texts: from the index, or where that is out of date, from the store."""
+    """The reader of a table's texts: from the index, or if that is out of date, from the store."""
     if not isinstance(material.store, EmbeddedStore):
         return material.reader.content
     return indexed_contents(material.index, material.reader, material.store)

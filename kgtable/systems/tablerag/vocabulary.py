@@ -138,7 +138,7 @@ class TableVocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TableVocabulary:
-        """What `to_json` gave. Raises `KeyError`, `TypeError`, `ValueError` for anything else."""
+        """The inverse of `to_json`. Raises `KeyError`, `TypeError`, `ValueError` for anything else."""
         columns = tuple(
             ColumnEntry(**{**item, "type": ColumnType(item["type"]), "examples": tuple(item["examples"])})
             for item in data["columns"]
@@ -148,7 +148,7 @@ class TableVocabulary:
 
 
 def distinct_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """The names, with a number behind those that occur several times or are taken.
+    """The names, with a number appended to those that are repeated or taken.
 
     >>> distinct_names(["Name", "name", "Name 1", "Year"])
     ['Name 2', 'name 3', 'Name 1', 'Year']

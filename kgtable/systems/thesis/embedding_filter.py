@@ -20,7 +20,7 @@ MOST_CANDIDATES = 20_000
 
 
 class TripleFilter(StrEnum):
-    """What the candidates are ordered by before the budget cuts them."""
+    """The order of the candidates before the budget cuts them."""
 
     NO = "no"
     EMBEDDING = "embedding"

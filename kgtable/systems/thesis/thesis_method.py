@@ -92,7 +92,7 @@ class ThesisOptions:
 
 
 def sentence(said: Iterable[str], text: str) -> str:
-    """A candidate as a sentence in lower case: group, subject and column name, as far as there are, then the object."""
+    """A candidate as a sentence in lower case: group, subject and column name, if present, then the object."""
     return folded(single_line(f"{', '.join(said)}: {text}"))[:LONGEST_SENTENCE]
 
 

@@ -43,7 +43,7 @@ def all_near(rows: FeatureRows, threshold: float) -> sp.csr_matrix:
 
 
 def parts_of_one(unions: Iterable[UnionableTables], tables: Sequence[str]) -> sp.csr_matrix:
-    """The tables that the graph states to be parts of one, joined by the score of that."""
+    """The tables that the graph states to be parts of one, joined by that score."""
     places = {table: place for place, table in enumerate(tables)}
     edges = sp.lil_matrix((len(tables), len(tables)))
     for union in unions:
@@ -162,5 +162,5 @@ class TragRetriever:
 
 
 def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:
-    """The hypergraph of a graph on disk, as its last ``kgtable hypergraph`` wrote it, or computed here."""
+    """The hypergraph of a graph on disk, as written by its last ``kgtable hypergraph``, or computed here."""
     return TableHypergraph.open(index, stored_hypergraph(Generation(0, index.folder.parent, names.base)))

@@ -32,7 +32,7 @@ def personalised_pagerank(
 
     `weights` are the edges' weights, symmetric, shape (nodes, nodes), none negative; `restart` is h, shape
     (nodes,), none negative, scaled to sum to 1. As in the paper a node takes the mean of its neighbours. The walk
-    of textbooks multiplies by the transpose of P and gives v times the sum of the node's weights, started by h
+    of textbooks multiplies by the transpose of P and yields v times the sum of the node's weights, started by h
     times the same: it ranks tables with many near ones above all others, see ``docs/trag.md``.
     """
     total = float(restart.sum())

@@ -24,7 +24,7 @@ from kgtable.systems.trag.trag_options import Feature
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
 _MARKER = re.compile(r"\[(?:Table|Caption|Header)\]")
 TAGGER_MODEL = "en_core_web_sm"
-"""The model of spaCy that tells parts of speech, if it is installed."""
+"""The spaCy model that tags parts of speech, if it is installed."""
 
 PARTS_OF_SPEECH = (
     ("NOUN",), ("PROPN",), ("VERB", "AUX"), ("ADJ",), ("NUM",),

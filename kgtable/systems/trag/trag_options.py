@@ -39,7 +39,7 @@ class TragOptions:
       hyperedges, goes along the parts of tables, and a model is shown sub-tables.
     - `clusters`, `typical`: K and k of the hypergraph.
     - `semantic`, `structural`, `heuristic`: the features whose hyperedges take part.
-    - `threshold`: the least cosine of an edge (τ).
+    - `threshold`: the minimum cosine of an edge (τ).
     - `alpha`: the weight of the edges in the walk; 0 turns the walk off, None the default of either way.
     - `graph`, `reasoning`: whether the prompt has the relations between the tables, and asks for long reasoning.
     - `tables`: how many tables a model is shown: 10, 20 or 50 in the paper; 0 for those that are likely.

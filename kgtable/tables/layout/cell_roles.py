@@ -1,6 +1,6 @@
 """Roles of cells in a layout (blank, number, time, unit phrase, marker), and what the cells of a column have in common.
 
-This asks only whether a cell could stand in a header or in a body; what its value is, with unit and
+This decides only whether a cell could be in a header or in a body; what its value is, with unit and
 scale, is decided later by the typing of values.
 """
 

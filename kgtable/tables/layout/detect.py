@@ -146,7 +146,7 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
 
 
 def _confidence(grid: Grid, found: HeaderRows, lines: LineReading) -> float:
-    """The least certainty of the header, of the line right above it and of the first one of the body."""
+    """The minimum confidence of the header, of the line right above it and of the first line of the body."""
     first = min(found.header, default=found.body_start)
     near = [row for row in lines.confidence if first - 1 <= row < found.body_start]
     near += [row for row in lines.confidence if row >= found.body_start][:1]
@@ -155,7 +155,7 @@ def _confidence(grid: Grid, found: HeaderRows, lines: LineReading) -> float:
 
 
 def _with_notes_beside(grid: Grid, structure: Structure) -> Table:
-    """The table, with the notes in columns at its right among the texts that stand after it."""
+    """The table, with the notes in columns at its right among the texts that follow it."""
     if not grid.streamed and (beside := find_notes_beside(grid, structure.header, structure.body_start)):
         after = grid.context.after
         texts = (text for texts in beside.values() for text in texts if text not in after)

@@ -17,14 +17,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
 
 LEAST_SORTED = 6
-"""Rows from which their alphabetical order tells that none of them heads others."""
+"""Number of rows from which alphabetical order shows that none of them heads others."""
 DEEPEST = 24
 """Nested groups beyond this depth are not distinguished."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A row that later rows may stand under."""
+    """A row that later rows may be under."""
 
     row: int
     level: float
@@ -116,9 +116,9 @@ def _longer_labels(rows: set[int], body: Mapping[int, Row], label_column: int) -
 def _without_values(
     headings: set[int], unsure: set[int], body: Mapping[int, Row], levels: Mapping[int, float], label_column: int
 ) -> set[int]:
-    """The headings that are members without a value: all that stand in alphabetical order, and one between members.
+    """The headings that are members without a value: all that are in alphabetical order, and one between members.
 
-    That one is not surely a heading: it ends without a colon, is as short as the labels of members, and stands neither
+    That one is not surely a heading: it ends without a colon, is as short as the labels of members, and is neither
     below a blank row nor above rows that are set in.
     """
     alone = {row for row in headings if filled(body[row]) == [label_column]}
@@ -136,7 +136,7 @@ def _without_values(
 def _levels_of_rows(grid: Grid, body: Mapping[int, Row], label_column: int) -> dict[int, float]:
     """How far each row's label is set in: indents of the sheet, leading spaces, a dash or a bullet.
 
-    A row without a label stands where the row above it does.
+    A row without a label has the place of the row above it.
     """
     levels: dict[int, float] = {}
     before = 0.0

@@ -110,7 +110,7 @@ def is_one_text(row: Row, width: int) -> bool:
 
 
 def _end_of_marked(grid: Grid, first: int) -> int:
-    """The row after those at the top of which all cells are marked as header cells."""
+    """The first row after those at the top whose cells are all marked as header cells."""
     end = first
     while end < min(len(grid.head), first + DEEPEST_HEADER):
         columns = filled(grid.head[end])
@@ -129,7 +129,7 @@ def _stated_unit(rows: Sequence[Row], first: int, end: int) -> tuple[int, ...]:
 
 
 def is_unit_row(row: Row) -> bool:
-    """Whether a row gives units and nothing else; its first cell may be empty or a time as well."""
+    """Whether a row holds units and nothing else; its first cell may also be empty or a time."""
     columns = filled(row)
     if columns == [0]:
         return is_money_or_scale(row[0])
@@ -215,7 +215,7 @@ def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: S
     """Fill the empty cells of an upper header row, in place.
 
     A text at the left of its columns goes on to the right until the next text or the boundary of a
-    level above. Where columns stand left of the first text, texts are in the middle of theirs.
+    level above. If columns are left of the first text, texts are in the middle of theirs.
     """
     width = len(texts)
     own = [column for column in range(1, width) if texts[column]]
@@ -241,7 +241,7 @@ def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: S
 
 
 def _columns_of_periods(row: Row, width: int) -> Iterator[int]:
-    """The columns that a period of a header row stands over."""
+    """The columns that a period of a header row spans."""
     current = ""
     for column in range(1, width):
         text = row[column] if column < len(row) else ""
@@ -251,7 +251,7 @@ def _columns_of_periods(row: Row, width: int) -> Iterator[int]:
 
 
 def _spread_centred(texts: list[str], own: Sequence[int], open_columns: set[int]) -> None:
-    """Spread texts that stand in the middle of their columns, in place."""
+    """Spread texts that are in the middle of their columns, in place."""
     start = 1
     for place, end in zip(own, _ends_of_centred(own, max(open_columns | set(own))), strict=True):
         for column in range(start, end + 1):
@@ -263,7 +263,7 @@ def _spread_centred(texts: list[str], own: Sequence[int], open_columns: set[int]
 def _ends_of_centred(own: Sequence[int], last: int) -> tuple[int, ...]:
     """The last column of each text's share of columns 1 to `last`.
 
-    The texts stand nearest to the middles of their shares; of divisions as near, shares are as equal
+    The texts are nearest to the middles of their shares; among equally near divisions, shares are as equal
     as can be, and the first ones larger.
 
     >>> _ends_of_centred([2, 4], 4), _ends_of_centred([2, 5], 6)

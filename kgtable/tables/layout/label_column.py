@@ -165,7 +165,7 @@ def _heading_blocks(body: Mapping[int, Row]) -> tuple[Area, ...]:
 
 
 def _on_first_lines(body: Mapping[int, Row]) -> Iterator[Area]:
-    """The areas of words, years and dates that stand on the first of several lines of one key, as those of an order.
+    """The areas of words, years and dates on the first of several lines of one key, as those of an order.
 
     The key is the first column that is filled in every row; in a column with such cells no other line has one.
     """

@@ -1,4 +1,4 @@
-"""What each line of a sheet is, by boosted trees over its features and a decoder over the sequence of lines.
+"""The class of each line of a sheet, by boosted trees over its features and a decoder over the sequence of lines.
 
 The trees are trained by `scripts/train_lines.py` and kept in `line_trees.npz`.
 """
@@ -110,7 +110,7 @@ def decode(probabilities: _Scores, rows: npt.NDArray[np.int64], moves: _Scores) 
 
 @dataclass(frozen=True, slots=True)
 class LineReading:
-    """The class of each line that holds text and was looked at, by grid row, and how sure the trees are of it."""
+    """The class of each line that holds text and was looked at, by grid row, and the trees' confidence in it."""
 
     kinds: Mapping[int, str]
     confidence: Mapping[int, float]
@@ -123,7 +123,7 @@ class LineReading:
 
 
 def read_lines(grid: Grid) -> LineReading:
-    """What each line of a grid is; of a long one, the lines at its top and its end."""
+    """The class of each line of a grid; for a long one, of the lines at its top and its end."""
     return _read(grid.head, grid.width, frozenset(grid.indents.items()))
 
 

@@ -1,4 +1,4 @@
-"""Features of the lines of a sheet, from which `line_classes` tells headers, data, totals and notes apart.
+"""Features of the lines of a sheet, from which `line_classes` distinguishes headers, data, totals and notes.
 
 All are computed over the whole sheet with numpy. Only the kind of a cell is found in Python, once for each text.
 """

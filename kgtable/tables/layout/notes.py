@@ -39,7 +39,7 @@ _CLOSING_WORD = re.compile(
     r"\s*(?:contact|e-?mail|url|licen[cs]e|retrieved|accessed|downloaded|published|prepared by|compiled by|author)s?:",
     re.IGNORECASE,
 )
-"""What a text at the end of a table begins with that says where the table is from."""
+"""The beginnings of a text at the end of a table that states its source."""
 
 
 def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int, Row]) -> frozenset[int]:
@@ -78,7 +78,7 @@ def closing_texts(grid: Grid, body: Mapping[int, Row]) -> frozenset[int]:
 
 
 def last_label(body: Mapping[int, Row], notes: Collection[int]) -> frozenset[int]:
-    """The last line, taken for a note, where it stands right below the rows and is a word with a capital."""
+    """The last line, taken for a note, if it is right below the rows and is a capitalized word."""
     last = max((row for row in body if filled(body[row])), default=-1)
     if last not in notes or last - 1 in notes or not filled(body.get(last - 1, ())) or len(filled(body[last])) > 1:
         return frozenset()

@@ -84,8 +84,8 @@ def _areas(rows: Sequence[Row], area: Area, depth: int, lines: LineReading | Non
 def _cut_lines(rows: Sequence[Row], area: Area, lines: LineReading) -> list[Area]:
     """The area cut above each header, with the text above it, that follows the body or the notes of another table.
 
-    A header of one cell is a heading. One that repeats the header above goes on with its table where it stands right
-    below the data; set off, it begins a table, also with another text over the labels and whatever the trees say. So
+    A header of one cell is a heading. One that repeats the header above continues its table if it is right
+    below the data; set off, it begins a table, also with another text over the labels, against the trees if need be. So
     does a line of names that is set off, and wider than all above it or between numbers; one that stood among the data
     never does.
     """
@@ -137,7 +137,7 @@ def _comes_again(line: Row, known: Iterable[Row]) -> bool:
 
 
 def _without_digits(line: Row) -> Row:
-    """The texts of a header with other years or numbers; of a line without letters nothing that another one has."""
+    """The texts of a header with other years or numbers; for a line without letters, nothing that another one has."""
     return tuple(_DIGITS.sub("9", text) for text in line) if any(map(str.isalpha, "".join(line))) else line
 
 

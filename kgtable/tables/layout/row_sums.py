@@ -31,7 +31,7 @@ FEW_FIGURES: Final = 4
 LONGEST_RESULT: Final = 12
 """Rows above a result that it may take off."""
 FEWEST_FIGURES: Final = 3
-"""The same for a row that is called the total of rows that tell its whole again."""
+"""The same for a row called the total of rows that repeat its whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _agreement(
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Totals found: each with the rows it sums, none if they are not printed; and rows that tell a whole again."""
+    """Totals found: each with the rows it sums, none if they are not printed; and rows that repeat a whole."""
 
     totals: dict[int, tuple[int, ...]] = field(default_factory=dict)
     again: frozenset[int] = frozenset()
@@ -213,7 +213,7 @@ def find_results(
     Args:
         rows, amounts: as for `find_sums`.
         named: those of `rows` that a word calls a result ("Gross profit").
-        sums: the totals found, each with its members, which are taken off as one. A total of which a result is a
+        sums: the totals found, each with its members, which are taken off as one. A total that has a result as a
             member is not one.
 
     >>> tens = [[Decimal(n)] for n in (500, 300, 200, 80, 20, 100, 100)]
@@ -290,7 +290,7 @@ def matrix_of(
 def _told_again(
     rows: Sequence[int], told: npt.NDArray[np.float64], found: dict[int, tuple[int, ...]], called: set[int]
 ) -> frozenset[int]:
-    """Rows that tell the same whole by other parts: men and women below towns, before one total.
+    """Rows that split the same whole into other parts: men and women below towns, before one total.
 
     The members fall into runs that each add up to the total; the longest one is kept.
     """

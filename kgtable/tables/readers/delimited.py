@@ -28,7 +28,7 @@ from kgtable.tables.readers.dialect import MAX_CELL, TextDialect, detect_dialect
 from kgtable.tables.readers.encoding import CODE_PAGES, REPLACE, WIDE, Encoding, encoding_of
 
 SAMPLE = 1 << 18
-"""How many characters the dialect is found from."""
+"""Characters from which the dialect is detected."""
 
 _DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
 

@@ -21,7 +21,7 @@ MAX_CELL = 1 << 28
 _LONGEST_FIELD = ProcessSetting(csv.field_size_limit, csv.field_size_limit)
 
 _TYPED_CELLS = 20_000
-"""How many cells are looked at for what kind of value they hold."""
+"""Maximum cells that are examined for their kind of value."""
 
 _VALUE = re.compile(r"(?:[-+−~<>(]|[$€£¥] ?)*\d[\d.,:/'’+−-]*(?:[eE][-+]?\d+)?\)?(?: ?[%‰€$£¥])?\Z")
 _ONE_VALUE = re.compile(r"(?:\d{1,3}(?: \d{3})+|\S+ [\d:]+|\d{1,2}\W? [^\W\d]+\W? \d{4})\s*\Z")
@@ -136,7 +136,7 @@ def detect_dialect(sample: str, *, whole: bool, preferred: str = ",") -> TextDia
 
 
 def _best_fit(sample: str, delimiter: str, whole: bool) -> _Fit:
-    """The best reading of a sample with a delimiter: in double quotes, unless another one tells more."""
+    """The best reading of a sample with a delimiter: in double quotes, unless another one explains more."""
     plain = _fit(sample, TextDialect(delimiter, spaced=_is_spaced(sample, delimiter, '"')), whole)
     fits = [plain]
     if delimiter == " ":

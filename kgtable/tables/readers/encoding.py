@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 REPLACE = "replace"
 CONTROL_CODES = "kgtable-control-codes"
 SAMPLE = 1 << 14
-"""Bytes of lines beyond ASCII from which a code page is detected, at the least where there are as many."""
+"""Minimum bytes of non-ASCII lines from which a code page is detected, if there are that many."""
 
 CODE_PAGES: Mapping[str, str] = MappingProxyType({
     "cp1252": "Windows-1252", "cp1250": "Windows-1250", "cp1251": "Windows-1251", "cp1253": "Windows-1253",
@@ -30,7 +30,7 @@ CODE_PAGES: Mapping[str, str] = MappingProxyType({
     "shift_jis": "Shift_JIS", "euc_jp": "EUC-JP", "big5": "Big5", "gb18030": "GB18030", "euc_kr": "EUC-KR",
     "cp850": "CP850", "cp437": "CP437", "cp866": "CP866",
 })  # fmt: skip
-"""The encodings that text which is not Unicode is tried in, with their names."""
+"""The encodings tried for text that is not Unicode, with their names."""
 
 WIDE = frozenset(("shift_jis", "euc_jp", "big5", "gb18030", "euc_kr"))
 """Those of them with characters of several bytes."""

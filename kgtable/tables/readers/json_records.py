@@ -18,16 +18,16 @@ from kgtable.tables.readers.encoding import Encoding, encoding_notices, encoding
 from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200
-"""Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
+"""Maximum nesting in a value; deeper ones do not fit a table, and each level costs space on Python's stack."""
 
 MOST_DEPTH = 4
 """Levels of objects, the document among them, that are searched for a table."""
 
 MOST_MEMBERS = 64
-"""Members of a nested object that become columns of their own; one with more stays JSON text."""
+"""Maximum members of a nested object that become columns of their own; one with more stays JSON text."""
 
 _CELL_BYTES = 8
-"""Bytes that a cell takes at least where rows are held in memory."""
+"""Minimum bytes of a cell in rows held in memory."""
 
 _NO_RECORDS = "Tables in JSON are arrays of objects, objects of arrays, or lines of objects."
 
@@ -161,7 +161,7 @@ def _column_rows(columns: Mapping[str, Sequence[object]]) -> list[Row]:
 
 
 _Path: TypeAlias = tuple[str, ...]
-"""The key of a column, and behind it the key within the nested object that is spread over columns."""
+"""The key of a column, then the key within the nested object that is spread over columns."""
 
 
 class _RecordKeys:

@@ -20,7 +20,7 @@ _CAPTION = re.compile(r" {0,3}(?:Table:|:)[ \t]+(.+)\Z")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _NOTE_MARK = re.compile(r"\[\^(\w{1,3})\]")
-"""What refers to a note: ``610[^1]`` is shown with a raised 1."""
+"""A reference to a note: ``610[^1]`` is shown with a raised 1."""
 _MARKS = ("***", "**", "*", "___", "__", "_", "~~")
 _BEFORE, _AFTER = 3, 2
 

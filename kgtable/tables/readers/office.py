@@ -1,6 +1,6 @@
 """Word documents and presentations.
 
-Of a document: body text in reading order, headings, captions, notes, and tables with merged cells. Of a
+From a document: body text in reading order, headings, captions, notes, and tables with merged cells. From a
 presentation: the text and the tables of each slide, with the number of the slide as page.
 """
 
@@ -55,7 +55,7 @@ SAVE_ANEW = "Open and save it again in the program it came from."
 def open_office_file(file: TableFile, limits: ReadLimits, kind: str) -> zipfile.ZipFile:
     """The archive of an Office file, checked against the limits.
 
-    Raises `UnreadableTableError` if it is none, is encrypted or unpacks too far.
+    Raises `UnreadableTableError` if it is not an archive, is encrypted or unpacks too far.
     """
     try:
         with file.path.open("rb") as stream:

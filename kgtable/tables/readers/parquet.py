@@ -27,7 +27,7 @@ except ImportError as error:
 
 BATCH = 8_192
 _CELL_BYTES = 8
-"""Bytes a cell is taken for when the size of a packed file says little about its table."""
+"""Assumed bytes of a cell if the size of a packed file says little about its table."""
 _FAULTS = (pa.ArrowException, OSError, ValueError, ArithmeticError, KeyError, RecursionError)
 _INDEX_NAME = re.compile(r"__index_level_\d+__")
 _DAMAGED = "Get a complete copy of the file."

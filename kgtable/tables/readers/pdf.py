@@ -125,7 +125,7 @@ def _notices(file: TableFile, pages: Sequence[dict[str, Any]]) -> tuple[Notice, 
 
 
 def _words(pages: Sequence[dict[str, Any]]) -> frozenset[str]:
-    """The words of the document, to tell a word cut at a line's end from one with a hyphen."""
+    """The words of the document, to distinguish a word cut at a line's end from one with a hyphen."""
     return frozenset(word[0].strip(".,;:()").lower() for page in pages for word in page["words"])
 
 

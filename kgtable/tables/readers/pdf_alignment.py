@@ -18,7 +18,7 @@ _LONGEST_ENTRY = 1_000
 _FEWEST_ENTRIES, _MANY_ENTRIES = 5, 20
 _MARK = re.compile(r"(?:\[[^\W\d_][^\[\]]*\]\s*)+")
 _PROSE = 6
-"""Words in the cells of a column from which on it is a column of running text."""
+"""Words per cell from which a column counts as running text."""
 
 
 def rows_above(text: list[Line], lines: list[Line], table: PdfTable, rules: Sequence[Rule]) -> int:

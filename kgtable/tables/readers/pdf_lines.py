@@ -1,4 +1,4 @@
-"""What a PDF's page is made of: words, lines, rules, and the tables that are found in them."""
+"""The elements of a PDF page: words, lines, rules, and the tables that are found in them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ IDLE_SECONDS = 20.0
 """How long the process waits for another order before it ends."""
 CELLS_A_LINE = 8_192
 MOST_KEPT = 512 << 20
-"""With more memory than this the process ends after an order, to begin the next one small."""
+"""Memory above which the process ends after an order, so that the next one starts small."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 

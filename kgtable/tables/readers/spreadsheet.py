@@ -50,7 +50,7 @@ class SheetValues:
 def read_sheets(path: Path, *, by_name: bool = True, skip: Collection[str] = ()) -> Iterator[SheetValues]:
     """The worksheets of an .xlsx, .xls or .ods file, empty ones among them, those to skip left out.
 
-    `by_name` trusts the suffix, otherwise the content tells the kind of file. The library is native code: files of
+    `by_name` trusts the suffix, otherwise the content decides the kind of file. The library is native code: files of
     others are read in a process with bounds, see `kgtable.tables.readers.apart`.
     Raises `PasswordNeededError` for a protected file, `ValueError` for one that cannot be read.
     """

@@ -392,7 +392,7 @@ def _row_number(reference: str | None, default: int) -> int:
 
 
 def _position(reference: str | None) -> Position | None:
-    """Row and column of a reference such as ``B4``; None if it is none."""
+    """Row and column of a reference such as ``B4``; None for any other text."""
     reference = reference or ""
     letters = reference.rstrip("0123456789")
     column = _column(letters)
@@ -404,7 +404,7 @@ def _position(reference: str | None) -> Position | None:
 
 @lru_cache(maxsize=20_000)
 def _column(letters: str) -> int | None:
-    """The column of letters such as ``AB``; None if they are none."""
+    """The column of letters such as ``AB``; None for any other text."""
     if not re.fullmatch("[A-Za-z]{1,3}", letters):
         return None
     column = 0
