@@ -53,7 +53,7 @@ def connect(
     """Connect a directory to the graph behind a SPARQL endpoint, and open that graph.
 
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
-    `kgtable.graph.remote.dialects.DIALECTS`, `base` what the graph's IRIs begin with (None asks the
+    `kgtable.graph.remote.dialects.DIALECTS`, `base` the prefix of the graph's IRIs (None asks the
     endpoint). `index` names an embedding (``minilm``, ``none``): the tables are read once and indexed in the
     directory, so that retrieval has expansion and vectors. Raises `UsageError`, `RemoteStoreError`,
     `GraphVersionError` for a directory that holds something else, `StorageError`, `EmbeddingError`.
@@ -100,7 +100,7 @@ def build(
         file_seconds: processor time for reading one file (None: 30 seconds, more for a large one), plus one second for
             each MiB and half a one for each page of a PDF.
         encoding: that of the text files, such as ``windows-1251``; None detects it, and one in the mapping wins.
-        model: a model, or its name, that is asked what is undecided about the tables, see `annotate`. One that fails
+        model: a model, or its name, that is asked about undecided properties of tables, see `annotate`. One that fails
             leaves the graph as it is without it.
         dry_run: call no model; the report has the estimated usage.
         progress: is called as the build advances.
@@ -171,7 +171,7 @@ def annotate(directory: PathLike, *, model: str | LLM | None = None, dry_run: bo
         dry_run: call no model, and report the estimated usage.
 
     Raises `ConfigError` without a model, `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`,
-    `MappingError`, leaves of `LLMError` if the model fails (what it proposed before is kept), `StorageError`.
+    `MappingError`, leaves of `LLMError` if the model fails (earlier proposals are kept), `StorageError`.
     """
     from kgtable.index.inferred.model_proposals import propose_about_tables
 
@@ -319,7 +319,7 @@ def _runner(scheduler: str | None, parts: str | None) -> JobRunner | None:
 
 
 class _NothingReadError(Exception):
-    """No file could be read as a table: what was written is not kept."""
+    """No file could be read as a table: the output is discarded."""
 
 
 def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:

@@ -137,12 +137,12 @@ class AskOptions(TypedDict, total=False):
 
     `method` and `k` say how triples are retrieved. `model`, `base_url` and `api_key` name a model; the
     model ``"none"`` stands for rules. `rerank` lets the model order the best tables, `presentation` and
-    `prompt` lay out what it is shown, `second_reading` asks it again in another way and verifies what agrees,
+    `prompt` lay out what it is shown, `second_reading` asks it again in another way and verifies equal answers,
     `context_tokens` limits that, `max_tokens` the reply, `window` prompt and reply together. `structured` is
     how the form of the reply is asked for, `llm_cache` a file that keeps replies, `trace` a file that gets
     each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds. `max_cost` are the
     dollars that a question may take, None or 0 for any; with `dry_run` no model is asked, and the answer's `usage`
-    tells what asking would take.
+    holds the estimate.
     """
 
     method: str | None

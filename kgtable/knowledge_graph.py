@@ -66,7 +66,7 @@ PathLike: TypeAlias = Path | str
 
 
 def _columns_beside(store: TripleStore, index: Callable[[], GraphIndex]) -> Callable[[str], ColumnSource | None]:
-    """The tables of an index column by column, as long as it is there and holds what the store does."""
+    """The tables of an index column by column, as long as it exists and matches the store."""
 
     @cache
     def columns() -> Callable[[str], ColumnSource | None]:
@@ -251,7 +251,7 @@ class KnowledgeGraph:
         Returns:
             ``tables``, each with ``header_rows``, ``label_column``, ``columns``, and its first and last rows with
             their kinds (``head``, ``tail``). A column has name, predicate, scales, a sample, its meaning with the
-            evidence for it, its units with their sources, and what is decided about it.
+            evidence for it, its units with their sources, and the decisions about it.
 
         Raises `GraphNotFoundError`, `MappingError`, `TableError`, `UsageError`.
 
@@ -477,7 +477,7 @@ class KnowledgeGraph:
                 the answer is computed by rules.
             tables: look only at the tables with these ids; None looks at all.
             on_text: receives the reply of a model as it arrives.
-            on_found: receives what was retrieved, before it is answered from.
+            on_found: receives the retrieval, before the answer is computed from it.
             options: those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others. What is not given
                 comes from ``kgtable.toml``, then the environment.
 
@@ -593,7 +593,7 @@ class KnowledgeGraph:
     def compile_sql(self, fields: Fields | str | MappingOf[str, Any]) -> str:
         """Translate fields to one SELECT, which `sql` runs as it is.
 
-        Raises `ProgramCompilationError` for what the typed tables of SQL cannot say, `MissingExtraError`.
+        Raises `ProgramCompilationError` for fields that the typed tables of SQL cannot express, `MissingExtraError`.
 
         >>> print(kg.compile_sql({"table": "planets", "how": "count"}))
         SELECT count(*) AS "count"
@@ -616,7 +616,7 @@ class KnowledgeGraph:
     def _asker(
         self, call: str, question: str, llm: LLM | None, tables: Sequence[str] | None, options: AskOptions
     ) -> Asker:
-        """What answers under these settings; kept for the next question under the same."""
+        """The answerer under these settings; cached for the next question under the same."""
         self._check_open()
         check_text("question", question)
         from kgtable.answering.ask import Asker
@@ -776,7 +776,7 @@ class KnowledgeGraph:
 
         Args:
             relations: add ``relations``, the joins and unions of the tables.
-            columns: add to each table its ``column_list``, with what was decided of the columns' meaning.
+            columns: add to each table its ``column_list``, with the meaning of the columns.
 
         >>> kg.info()["tables"]
         6

@@ -355,7 +355,7 @@ def _rows_json(found: Answer | Alternative) -> dict[str, Any]:
 
 
 def _drawn(cell: ComputedCell | None) -> Decimal | str | None:
-    """What a chart shows of a value: a truth in words."""
+    """A value as shown in a chart: a truth value in words."""
     return None if cell is None else str(cell) if isinstance(cell.value, bool) else cell.value
 
 

@@ -197,7 +197,7 @@ class Generator:
 
 
 def _unmended(answer: Answer, error: LLMReplyError) -> Answer:
-    """The first answer, where the reply that was to mend its program is of no use."""
+    """The first answer, if the reply that should repair its program is unusable."""
     return replace(answer, reasons=(*answer.reasons, f"The model did not mend it: {error.message}"))
 
 
@@ -351,7 +351,7 @@ class Asker:
         retrieved before anything is answered from it, `on_text` a model's answer as it arrives. `in_conversation`: a
         model is asked a second time where the first request cost at most `SMALL_COST`. Raises `UsageError`
         for an empty or overlong question, a leaf of `LLMError` if the model cannot be used, `RetrievalError`. A
-        reply that is of no use, twice, is not an error but an answer without text, with the reason.
+        reply that is unusable twice is not an error but an answer without text, with the reason.
         """
         asked = check_question(question)
         with measured(meter or UsageMeter(self.max_cost)) as meter:

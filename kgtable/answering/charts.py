@@ -244,7 +244,7 @@ def _cut(name: str) -> str:
 
 
 def _lines(title: str, widest: int = 70) -> list[str]:
-    """A title in lines of about so many characters, at most three."""
+    """A title in at most three lines of about this many characters."""
     lines = [""]
     for word in title.split():
         if lines[-1] and len(lines[-1]) + len(word) >= widest:

@@ -239,7 +239,7 @@ def standalone(said: str, before: Turn, answered: Callable[[str], Answer | None]
     """The complete question for a follow-up to a turn, by rules, and whether it asks why.
 
     A year takes the place of the year before; a name that of a name which the answer before rests on, by
-    preference one with which the rules answer with confidence. What is complete, or fits nothing, stays as it is.
+    preference one with which the rules answer with confidence. A complete text, or one that fits nothing, is unchanged.
     """
     if _WHY.fullmatch(said):
         return before.question, True

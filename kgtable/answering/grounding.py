@@ -1,4 +1,4 @@
-"""The grounding check: whether a text says what was computed or cited, and nothing else.
+"""The grounding check: whether a text states the computed or cited values, and nothing else.
 
 Each number in a text must be a result or occur in a row that a result comes from, with unit, scale, sign
 and rounding; each content word must be a result's, a label's, a header's, a title's or the question's.

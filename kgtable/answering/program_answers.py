@@ -315,7 +315,7 @@ def read_program(data: object, evidence: Evidence) -> Program:
         data: what stood in the reply: an object, or a text that holds one.
         evidence: provides the aliases of the tables.
 
-    Raises `ProgramSyntaxError` for what is not a program, `UnknownTableError` for an alias of no table,
+    Raises `ProgramSyntaxError` for an invalid program, `UnknownTableError` for an unknown alias,
     `EvaluationError` for a cell that does not exist or is blank.
     """
     if isinstance(data, str):

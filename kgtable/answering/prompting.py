@@ -1,4 +1,4 @@
-"""Prompts and replies: a question with its context, within a budget of tokens, and what a model replied.
+"""Prompts and replies: a question with its context, within a budget of tokens, and the model's reply.
 
 Texts of tables are made safe for a prompt; templates are files. Six settings each for triples and for whole tables
 (thesis, section 4.5). A reply is the JSON object that was asked for, or free text, whole or still arriving.
@@ -124,7 +124,7 @@ def by_row(triples: Iterable[ScoredTriple]) -> list[ContextUnit]:
 
 
 class Presentation(Protocol):
-    """A way to lay out what was retrieved. `kind` says which instructions and examples go with it."""
+    """A layout of retrieved evidence. `kind` says which instructions and examples go with it."""
 
     name: str
     kind: Kind
@@ -156,7 +156,7 @@ class PromptContext:
     cut: tuple[ContextUnit, ...] = field(repr=False)
 
     def report(self) -> dict[str, Any]:
-        """Counts of what is shown and what was cut, as plain JSON values."""
+        """Counts of the shown and the omitted parts, as plain JSON values."""
         shown_tables = {unit.table for unit in self.shown}
         return {
             "presentation": self.presentation,
@@ -238,7 +238,7 @@ def make_prompt(
 ) -> tuple[Message, ...]:
     """The messages that ask the question over the context.
 
-    What is the same for every question comes first, since servers keep what they have read of a prompt's start.
+    The parts shared by all questions come first, since servers cache the beginning of a prompt.
     """
     kind = presentation.kind
     instructions = Template(_read(f"{kind}/instructions.txt")).substitute(reading=presentation.reading)

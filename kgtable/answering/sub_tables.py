@@ -182,7 +182,7 @@ def _ranges(rows: Sequence[int]) -> str:
 
 
 def _row_note(row: TableRow, mixed: Collection[int]) -> str:
-    """What the graph says of a row, in parentheses: a total and of which rows, or its unit where rows differ in it."""
+    """The graph's facts about a row, in parentheses: a total and its rows, or its unit if rows differ in it."""
     said = [word for kind, word in SPECIAL_ROWS.items() if kind in row.kinds]
     if row.summed:
         said = [f"total of {_ranges(row.summed)}"]
@@ -225,7 +225,7 @@ def _with_examples(table: Table, column: int, rows: Collection[TableRow]) -> str
 
 
 def column_note(table: Table, column: int, name: str, units: Sequence[str] = ()) -> str:
-    """The kind of a column's measure, or its role, and its units, after a dot, as far as its name does not say so."""
+    """The kind of a column's measure, or its role, and its units, after a dot, unless its name says so."""
     meaning = informative_meaning(table.columns[column].meaning) if column < len(table.columns) else ""
     said = set(_words(name))
     new = [unit for unit in units if not said.issuperset(_words(unit))]

@@ -133,7 +133,7 @@ class _Judge:
         self._beyond: list[Citation] = []
 
     def judgement(self, answer: Answer) -> Judgement:
-        """The whole of it."""
+        """The judgement of the whole answer."""
         draft = self._draft
         if draft.program is None:
             return Judgement(self._from_cells(answer))
@@ -157,7 +157,7 @@ class _Judge:
         return Judgement(judged, "", contradiction, is_said)
 
     def _blank(self, answer: Answer, results: Sequence[ProgramResult]) -> Answer:
-        """The answer that a row is there, but what is asked of it is not given."""
+        """The answer that a row exists, but its requested value is missing."""
         self._doubts.append("The row is there, but its cell is blank.")
         return self._judged(answer, reading_of(results, self._evidence, NOT_GIVEN), results)
 
@@ -253,7 +253,7 @@ class _Judge:
         return results, cells
 
     def _facts(self, results: Sequence[ProgramResult]) -> Facts:
-        """What the text may say. A cited cell that only supports others need not be said."""
+        """The values that the text may state. A cited cell that only supports others need not be stated."""
         values = [value for result in results for value in islice(_values(result), MOST_VALUES + 1)]
         values += [_text_datum(cell) for cell in self._beyond]
         beside, texts = self._beside(results)
@@ -390,7 +390,7 @@ class _Judge:
         )
 
     def _check_readings(self, results: Sequence[ProgramResult]) -> None:
-        """Note what the programs leave out of the question, and what they add to it."""
+        """Note the words of the question that the programs leave out, and the operations that they add."""
         asked = Question.read(self._question)
         if len(asked.parts) > 1:
             self._doubts.append("The question asks several things.")

@@ -285,7 +285,7 @@ def _saved_versions(path: Path) -> tuple[_Versions, _Versions]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a saved catalogue; what is wrong with it is raised as `GraphVersionError`."""
+    """The database of a saved catalogue; its faults are raised as `GraphVersionError`."""
     try:
         if differing(path.parent, [path.name], PARTS):
             raise ValueError("it is not what was written")

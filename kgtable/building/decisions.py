@@ -1,4 +1,4 @@
-"""Decisions about how a table is read, and what is read under them: previews for the page, the command and Python."""
+"""Decisions about how a table is read, and previews of their effect for the page, the command and Python."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def _kind(table: Table, row: int) -> str:
 
 
 def _column(annotated: AnnotatedTable, index: int, mapping: UserMapping) -> dict[str, Any]:
-    """What a column holds, by its first rows: kind, units and scales of its numbers, and one as it is read; what it
-    means and why, and what is decided about it."""
+    """A column by its first rows: kind, units and scales of its numbers, and an example as read; its
+    meaning and the evidence, and the decisions about it."""
     table, style = annotated.table, annotated.styles[index]
     labels = table.structure.label_column
     kinds: Counter[str] = Counter()

@@ -200,7 +200,7 @@ def _document(document: DocumentRecord, names: Namespaces) -> Iterator[Block]:
 
 
 def _graph_pairs(record: TableRecord | DocumentRecord, iri: str, names: Namespaces) -> list[Pair]:
-    """What is said of the named graph of a table or document."""
+    """The statements about the named graph of a table or document."""
     return [
         (RDF_TYPE, f"<{VOID}Dataset>"),
         (RDF_TYPE, f"<{PROV}Entity>"),

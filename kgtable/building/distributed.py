@@ -3,7 +3,7 @@
 A part is named after all that decides its bytes: the contents of its files, their ids, the share of rows, the
 settings and the version of the conversion. It counts as made once its records are there, which are written last and
 in one step; a worker killed before that leaves no part, and one that makes it again writes the same bytes.
-So a job may run twice, on any machine, and a conversion that was broken off goes on from the parts that are there.
+So a job may run twice, on any machine, and an interrupted conversion resumes from the existing parts.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Scheduler:
 
 
 def _wait(future: Any, job: ConversionJob) -> None:
-    """Wait for a job; what a worker raised is raised here."""
+    """Wait for a job; a worker's exception is raised here."""
     from distributed import KilledWorker
 
     try:
@@ -189,6 +189,6 @@ class PartFolder:
 
 
 def _here(record: FileRecord, file: TableFile, planned: FileVersion | None) -> FileRecord:
-    """The record with what the plan says of the file: another one with the same content may have made the part."""
+    """The record with the plan's data on the file: another file with the same content may have made the part."""
     stamp = planned.stamp if planned is not None and planned.digest == record.digest else ""
     return replace(record, location=str(file.path), stamp=stamp)

@@ -1,6 +1,6 @@
 """Graphs in other engines: directories that point to an endpoint, and copies of a graph sent to one.
 
-A copy is sent in batches that are remembered: a push that was interrupted goes on where it ended.
+A copy is sent in batches that are recorded: an interrupted push resumes where it ended.
 """
 
 from __future__ import annotations

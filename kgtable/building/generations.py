@@ -97,7 +97,7 @@ class Generation:
         write_record(self.path, found, PARTS)
 
     def damaged_files(self) -> list[str]:
-        """The names of its own files and of those of its store that are missing or not what was written."""
+        """The names of its own and its store's files that are missing or corrupt."""
         store = self.store_path
         in_store = damaged_files(store) or (() if (store / "CURRENT").exists() else ("CURRENT",))
         return [*(f"{store.name}/{name}" for name in in_store), *self._damaged_parts()]
@@ -106,12 +106,12 @@ class Generation:
         return [name for name in differing(self.path, name=PARTS) if "/" not in name]
 
     def check(self) -> None:
-        """Raise `DamagedGraphError` if a file of its own or of its store is missing or not what was written."""
+        """Raise `DamagedGraphError` if a file of its own or of its store is missing or corrupt."""
         if damaged := self.damaged_files():
             raise damage_error(self.path, damaged)
 
     def check_part(self, path: Path) -> Path:
-        """The path of a part. Raises `DamagedGraphError` if that is missing or not what was written."""
+        """The path of a part. Raises `DamagedGraphError` if that is missing or corrupt."""
         if path.name in self._damaged_parts():
             raise damage_error(self.path, [path.name])
         return path
@@ -168,7 +168,7 @@ class GraphDirectory:
     def lease(self) -> Generation:
         """The current generation with a lease on it: no build removes it while the lease is held.
 
-        Raises what `current` does.
+        Raises the errors of `current`.
         """
         gone: int | None = None
         while True:

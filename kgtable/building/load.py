@@ -37,7 +37,7 @@ EQUAL_PARTS = 4
 class JoinedFiles(RawIOBase):
     """One stream over files that are still being written: each is read in turn, then deleted.
 
-    With `part_size` it ends after about so many bytes, at the end of a line; `next_part` goes on from there, and
+    With `part_size` it ends after about this many bytes, at the end of a line; `next_part` continues from there, and
     parts after the first `EQUAL_PARTS` are each twice as large as the one before.
     """
 
@@ -52,7 +52,7 @@ class JoinedFiles(RawIOBase):
         self._parts = 0
 
     def next_part(self) -> bool:
-        """Whether there is more to read after the end of a part; if so, reading goes on with it."""
+        """Whether there is more to read after the end of a part; if so, reading continues with it."""
         if self._part_size is not None:
             self._parts += 1
             self._part_size *= 2 if self._parts > EQUAL_PARTS else 1
@@ -199,7 +199,7 @@ def _change(path: Path, change: Callable[[ox.Store], object]) -> None:
 def _store_errors(path: Path, read: Path) -> Iterator[None]:
     """Turn errors of Oxigraph into `StorageError`: `OSError` on a full disk, `RuntimeError` on damage.
 
-    A `MemoryError` is what its parser raises for one statement of more than 16 MiB.
+    Its parser raises a `MemoryError` for one statement of more than 16 MiB.
     """
     try:
         with storage_errors(path):

@@ -194,7 +194,7 @@ def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Mappi
 
 
 def _save_given_names(generation: Generation, mapping: UserMapping, assembly: GenerationContent) -> None:
-    """Keep for the index what the user, or else a model, calls columns without a header and tables without a title."""
+    """Keep for the index the names by the user, or else a model, of columns without a header and untitled tables."""
     given = []
     for table in assembly.catalogue().tables.values():
         proposal = mapping.proposal(table.id, table.sha256, [fact.name for fact in table.facts])
@@ -258,7 +258,7 @@ def _make(
     after: Sequence[BuildStep] = (),
     mapping: UserMapping | None = None,
 ) -> BuildReport:
-    """Load the tables, take the further steps, and describe what is there: by then all is known that is stated."""
+    """Load the tables, run the further steps, and describe the result once all of it is known."""
     folder = generation.path / _TEXTS
     is_described = _load_tables(generation, before, assembly, folder, watch)
     with watch.stage("describing"):

@@ -90,7 +90,7 @@ def _check(table: Table, index: int, row: tuple[str, ...]) -> None:
 
 
 def _cell(sheet: Any, text: str, grid: Grid, row: int, column: int) -> Any:
-    """What is in a cell of the workbook for a text; nothing for an empty one without a format."""
+    """The content of a workbook cell for a text; nothing for an empty one without a format."""
     from openpyxl.cell import WriteOnlyCell
 
     code = grid.formats.get((row, column), "")

@@ -193,7 +193,7 @@ class CellShaper:
             yield [(column, _content(text, *run.at(row))) for column, (text, run) in enumerate(runs) if text]
 
     def _column(self, column: int, texts: Sequence[str], rows: BodyRows) -> ColumnRun:
-        """The run of a column: plain numbers and sure texts all at once, what is left one by one."""
+        """The run of a column: plain numbers and sure texts all at once, the rest one by one."""
         groups: FormGroups = {}
         counts = self._counts[column]
         before = counts[_NUMBERS], counts[_TEXTS]
@@ -304,7 +304,7 @@ class CellShaper:
     def _look_at_each(
         self, column: int, texts: Sequence[str], places: Sequence[int], rows: BodyRows, groups: FormGroups
     ) -> None:
-        """Group the cells at these places, each distinct text looked at once."""
+        """Group the cells at these places, reading each distinct text once."""
         memory, counts = self._seen[column], self._counts[column]
         if len(memory) > _MOST_REMEMBERED // len(self.predicates):
             memory.clear()

@@ -226,7 +226,7 @@ BUILD_AGAIN = "Build the graph again in an empty directory."
 
 
 def damage_error(path: Path, files: Sequence[str]) -> DamagedGraphError:
-    """The error for a folder of a graph with files that are missing or not what was written."""
+    """The error for a folder of a graph with files that are missing or corrupt."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return DamagedGraphError(f"{path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN)
 
@@ -321,7 +321,7 @@ class WorkingStore:
         self.store = ox.Store(str(self._folder))
 
     def is_current(self) -> bool:
-        """Whether the copy is still what the newest version holds."""
+        """Whether the copy still equals the newest version."""
         return newest(self.base) == self.source
 
     def publish(self) -> Path:
@@ -350,7 +350,7 @@ class WorkingStore:
         return version
 
     def _remove_older(self) -> None:
-        """Remove the versions that nobody reads any more."""
+        """Remove the versions without readers."""
         for entry in [self.base, *self.base.parent.glob(f"{self.base.name}-*")]:
             if entry != self.source and entry.is_dir():
                 with suppress(OSError):
@@ -384,7 +384,7 @@ _EARLIER = ".checksums.before"
 
 
 def copy_store(source: Path, target: Path) -> None:
-    """Copy a closed store to be written to: its data files are hard links, and what is known of them stays known.
+    """Copy a closed store to be written to: its data files are hard links and keep their checksums.
 
     Raises `OSError`.
     """
@@ -411,7 +411,7 @@ def record_checksums(store: Path) -> None:
 
 
 def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
-    """The names of files that are missing or not what was written, without which the store is not the same.
+    """The names of files that are missing or corrupt, without which the store is not the same.
 
     None if nothing was recorded. Data files of more than `most` bytes together are not looked at. In a store that
     another program wrote to since, only the data files that are still there are.

@@ -72,7 +72,7 @@ class CellContent(NamedTuple):
 
     @classmethod
     def from_list(cls, fields: Sequence[str]) -> CellContent:
-        """What `to_list` gave."""
+        """The inverse of `to_list`."""
         if len(fields) == 1:
             return cls(fields[0])
         return cls(fields[0], bool(fields[1]), *fields[2:])

@@ -367,7 +367,7 @@ def rows_by_class(kinds: Mapping[str, Iterable[int]]) -> dict[str, Any]:
 
 
 def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
-    """A cell of the body by the object of its statement and what its own node says, if it is one."""
+    """A cell of the body by the object of its statement and, if it is a node, that node's statements."""
     if isinstance(found, ox.Literal):
         datatype = found.datatype.value
         text = literal_text(found.value, datatype)
@@ -377,7 +377,7 @@ def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
 
 
 def node_content(cell: NodeStatements) -> CellContent:
-    """A cell by what its own node says."""
+    """A cell by the statements of its own node."""
     single = cell.get(NUMBER)
     return CellContent(
         _text(cell, "text") or "",

@@ -69,7 +69,7 @@ Numbered: TypeAlias = Sequence[tuple[int, Row]]
 
 
 class TableShape:
-    """One annotated table as blocks of statements; `cells` counts what was found."""
+    """One annotated table as blocks of statements; `cells` has the counts."""
 
     def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
         self._annotated = annotated
@@ -182,7 +182,7 @@ class TableShape:
                 )
 
     def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[Numbered, Sequence[Block | RowChunk]]]:
-        """Rows, given with their grid indexes, and what is said of them: header rows one by one, the others in chunks.
+        """Rows, given with their grid indexes, and their statements: header rows one by one, the others in chunks.
 
         A chunk has a limited number of cells, and of characters.
         """
@@ -261,7 +261,7 @@ class TableShape:
         return RowChunk(list(map(str, indexes)), runs, self._is_distinct)
 
     def _heads(self, indexes: Sequence[int], cells: Sequence[Row], labels: Sequence[str]) -> ColumnRun:
-        """What is in rows before their cells: classes, number, label and subject, group."""
+        """The statements of rows before their cells: classes, number, label and subject, group."""
         structure, width = self._table.structure, self._table.grid.width
         texts = list(map(str.strip, labels))
         literals = [f'"{text}"' for text in texts] if is_plain("".join(texts)) else list(map(text_literal, texts))
@@ -320,7 +320,7 @@ class TableShape:
 
 
 def _meaning_pairs(meaning: Meaning) -> Iterator[Pair]:
-    """What is said of a column: role, kind and variant of a measure, and the evidence."""
+    """The statements about a column: role, kind and variant of a measure, and the evidence."""
     yield f"<{KGT}role>", f"<{KGT}{meaning.role}>"
     if meaning.kind is not None:
         yield _MEASURE_KIND, f"<{KGT}{meaning.kind}>"

@@ -204,7 +204,7 @@ class TableReader:
         return self.names.cell_iri(id, row, column) if is_node else self.names.row_iri(id, row)
 
     def statements(self, id: str, iri: str) -> list[tuple[str, ObjectTerm]]:
-        """What the graph of a table says of a row or a cell: predicates (IRIs) and objects, sorted."""
+        """The statements of a table's graph about a row or a cell: predicates (IRIs) and objects, sorted."""
         found = [
             (triple.predicate.value, triple.object)
             for _, triple in self._describe([(self._graph(id), iri)])
@@ -253,7 +253,7 @@ class TableReader:
         return frame.body_rows * frame.table.grid.width > CELLS_AT_ONCE
 
     def _parts_of(self, id: str, rows: Iterable[int]) -> TableStatements:
-        """What a table's graph says of what surrounds the body, and of these rows of it, page by page."""
+        """The statements of a table's graph about the body's surroundings and these rows of it, page by page."""
         triples = [triple for _, triple in self._framed([(self._graph(id),)])]
         known = {triple.subject.value for triple in triples if isinstance(triple.subject, ox.NamedNode)}
         iris = ((self._graph(id), self.names.row_iri(id, row)) for row in rows)

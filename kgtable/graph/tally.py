@@ -1,4 +1,4 @@
-"""Counts of what a conversion found: cells by kind, units and scales by source, quads by predicate."""
+"""Counts of a conversion: cells by kind, units and scales by source, quads by predicate."""
 
 from __future__ import annotations
 

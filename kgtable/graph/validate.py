@@ -1,6 +1,6 @@
 """Validation by SHACL: QUDT's own shapes of quantity values and kgtable's shapes, through pySHACL.
 
-Each graph of a store is looked at by itself. pySHACL judges one node of each form (see
+Each graph of a store is validated separately. pySHACL judges one node of each form (see
 `kgtable.graph.shacl`): a folder of thousands of tables comes down to some hundred nodes. What it finds
 is then reported for every node of that form, with file, row and column.
 """
@@ -78,7 +78,7 @@ class Violation:
 class ValidationReport:
     """The outcome of a validation: `count` violations, the first of which are listed.
 
-    `nodes` are the nodes that were looked at, `forms` the different forms among them.
+    `nodes` are the nodes that were checked, `forms` the distinct forms among them.
     """
 
     violations: tuple[Violation, ...]

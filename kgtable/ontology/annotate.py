@@ -1,6 +1,6 @@
 """Annotated tables: a table with the predicates, styles, units and scales of its columns.
 
-The graph is encoded from them. A user's mapping wins over what is inferred, and that over what a model proposes.
+The graph is encoded from them. A user's mapping takes precedence over inference, and that over a model's proposals.
 """
 
 from __future__ import annotations

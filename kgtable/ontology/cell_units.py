@@ -274,7 +274,7 @@ class RowContext(NamedTuple):
 class QuantityResolver:
     """Resolver of unit, scale and period of the numbers of one table.
 
-    `overrides` maps a column's index to what a user's mapping says of it, `stated` is what it says of
+    `overrides` maps a column's index to a user's mapping of it, `stated` is what it says of
     the whole table.
     """
 
@@ -419,7 +419,7 @@ class QuantityResolver:
 
 
 def _is_apt(number: Number, measure: Measure) -> bool:
-    """Whether a value can be what its row or column is said to measure: a rate, a year."""
+    """Whether a value is possible for the measure of its row or column: a rate, a year."""
     if measure is Measure.RATE:
         return abs(number.value) < LARGEST_RATE
     return number.value == number.value.to_integral_value() and 1000 <= number.value <= 2200

@@ -30,7 +30,7 @@ def find_grains(
 
     Args:
         meanings: the meaning of each column.
-        texts: what the member rows print in it.
+        texts: the texts of the member rows in it.
         numbers: the numbers of the measures, None if a row has none.
         names: the headers.
         language: their language.

@@ -1,4 +1,4 @@
-"""What a table's notes say that signs in its cells stand for: zero, or no value."""
+"""The meanings of signs in cells by a table's notes: zero, or no value."""
 
 from __future__ import annotations
 

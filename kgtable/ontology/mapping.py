@@ -57,7 +57,7 @@ class ColumnMapping:
 
     @property
     def texts(self) -> dict[str, str]:
-        """What is decided, by the columns of the mapping: the inverse of `column_mapping`."""
+        """The decisions, by the columns of the mapping: the inverse of `column_mapping`."""
         found = {named: getattr(self, own) for named, own in _OWN_NAMES.items()}
         found["scale"] = next((name for name, power in SCALES.items() if power == self.scale), None)
         return {name: text for name, text in found.items() if text is not None}
@@ -131,7 +131,7 @@ class UserMapping:
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
         """The decisions about a column by its `display_name`, None without any.
 
-        A row that only says what the column of a table is called leaves the rest to the others.
+        A row that only names the column of a table leaves the rest to the others.
         """
         name: str | None = None
         for tables, decision in self._by_name.get(column_name, ()):
@@ -187,7 +187,7 @@ class UserMapping:
         return decided.get("unit"), None if scale is None else SCALES[scale]
 
     def proposal(self, table_id: str, sha256: str, names: Sequence[str]) -> TableProposal:
-        """What a model proposed about a table whose file has this hash, and its columns these names."""
+        """A model's proposals about a table whose file has this hash and whose columns have these names."""
         found = self.proposed.get(table_id)
         if found is None or found.sha256 != sha256:
             return TableProposal(sha256, "")

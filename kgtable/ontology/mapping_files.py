@@ -141,7 +141,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class _State:
-    """What was last written: digests of the files, the texts they show, the edits among them.
+    """The last written state: digests of the files, the texts they show, the edits among them.
 
     While a build writes, `digests` and `shown` hold the old and the new. `generated` is a digest of
     the rows without the proposals.
@@ -226,7 +226,7 @@ def _decided(
 
 
 def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Summary]) -> bool:
-    """Whether `save_mapping` would write what it wrote last, given proposals from the same summaries.
+    """Whether `save_mapping` would write the same files again, given proposals from the same summaries.
 
     It finds out without the proposals, which may need an embedding model.
     """
@@ -259,7 +259,7 @@ def save_mapping(
     `summaries` are those of `facts.by_name`, `proposals` the column names that may mean the same,
     `inferred` the names proposed for columns without a header (by `display_name` and table) and for tables without a
     title (by an empty name and the table).
-    Files that were edited since `load_edits` are left alone, and the returned messages say so.
+    Files that were edited since `load_edits` are not changed, and the returned messages say so.
     Raises `OntologyError` if a file cannot be written.
     """
     if _digests(directory) != edited.digests:

@@ -2,7 +2,7 @@
 
 Evidence is of three kinds, and numbers outrank words: the values of a column (few texts, each its own, in order, with
 decimals), arithmetic (rows that are sums of others, a column that is the running sum of another, products, parts of a
-hundred), and the words of headers and labels (`kgtable.values.lexicon`). Only the head of a long table is looked at.
+hundred), and the words of headers and labels (`kgtable.values.lexicon`). Only the head of a long table is examined.
 A decision of the mapping wins over all.
 """
 
@@ -73,7 +73,7 @@ def decide(
         table: the table as its layout was found.
         styles: how the cells of each column are read.
         quantities: what resolves the units of its numbers.
-        decided: what a mapping says of columns, by index.
+        decided: a mapping's decisions about columns, by index.
     """
     body = _Body(table, styles, quantities)
     if not table.columns:
@@ -106,7 +106,7 @@ def bounded_columns(table: Table, styles: Sequence[ColumnStyle], quantities: Qua
 
 
 def class_of_label(label: str, language: str = "en") -> str | None:
-    """The class of a row by its label alone, as for rows beyond those looked at; None for a member."""
+    """The class of a row by its label alone, as for rows beyond the examined ones; None for a member."""
     plain = label.casefold().translate(_PUNCTUATION).split()
     if len(label) > 60 or vocabulary(_TOTAL | _PART, language).isdisjoint(plain):
         return None
@@ -147,7 +147,7 @@ class _Body:
         return language_of((*headers, self.table.context.title, *(self.label(at) for at in range(len(self.rows))[:12])))
 
     def texts(self, column: int) -> list[str]:
-        """What the rows print in a column."""
+        """The texts of the rows in a column."""
         if column not in self._texts:
             self._texts[column] = [row[column].strip() if column < len(row) else "" for row in self.rows]
         return self._texts[column]
@@ -412,7 +412,7 @@ class _Rows:
         return find_sums(rows, amounts, totals & set(rows), whole, hinted, dated)
 
     def _results(self, candidates: Sequence[int], columns: Sequence[int], sums: Sums) -> dict[int, tuple[int, ...]]:
-        """The rows that are what is left of one above when others are taken off: gross profit, net income."""
+        """The rows that equal one above minus others: gross profit, net income."""
         body = self._body
         rows = [body.grid_rows[at] for at in candidates]
         named = {row for at, row in zip(candidates, rows, strict=True)
@@ -497,7 +497,7 @@ class _Kind:
 
 
 class _Printed(NamedTuple):
-    """What a column prints in its member rows."""
+    """The texts of a column in its member rows."""
 
     texts: list[str]
     numbers: list[Decimal]
@@ -558,7 +558,7 @@ class _Columns:
                 self._meanings[column] = _decided(self._meanings[column], said)
 
     def _grains(self, measured: Sequence[int]) -> dict[int, int]:
-        """The measures that repeat what is of a value of another column, see `find_grains`."""
+        """The measures that repeat a fact about a value of another column, see `find_grains`."""
         body = self._body
         columns = range(min(body.width, MOST_COLUMNS))
         texts = {c: [body.text(at, c) for at in self._members] for c in columns}
@@ -968,7 +968,7 @@ def kind_of(path: Sequence[str], unit: str | None, per: bool, language: str) -> 
 
 
 def _said(path: Sequence[str], language: str) -> tuple[MeasureKind | None, bool]:
-    """The kind that the words of the last level with such words speak for, and whether they do so for sure."""
+    """The kind implied by the words of the last level that has such words, and whether it is certain."""
     for text in reversed(path):
         found = senses(text, KINDS, language)
         if not found:

@@ -202,7 +202,7 @@ class _Entities:
         self._named(_HAS_KIND, self.owl.AnnotationProperty, ["has quantity kind"])
 
     def add_predicates(self, summaries: Mapping[str, Summary]) -> None:
-        """A property for each predicate, with its domain, range and statistics; what is known stays as it is."""
+        """A property for each predicate, with its domain, range and statistics; existing ones are unchanged."""
         families = _families(summaries)
         for predicate, summary in summaries.items():
             iri, base = self._iri(predicate), base_name(predicate)

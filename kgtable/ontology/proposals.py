@@ -1,4 +1,4 @@
-"""What a model proposed about tables: kept next to the mapping, and ranked below everything printed or decided.
+"""A model's proposals about tables: kept next to the mapping, and ranked below everything printed or decided.
 
 A proposal holds for a table as long as its file is the same.
 """

@@ -1,4 +1,4 @@
-"""Evidence of units in names and cells: a header, a label, a cell of a column of units, what a column prints."""
+"""Evidence of units in names and cells: a header, a label, a cell of a column of units, the texts of a column."""
 
 from __future__ import annotations
 

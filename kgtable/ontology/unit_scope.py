@@ -1,4 +1,4 @@
-"""What surrounds a table says of its units: title, corner, captions, notes and texts, and how far each holds."""
+"""Units from a table's surroundings: title, corner, captions, notes and texts, and the scope of each."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class TableClues:
     """The clues of one table: of its columns and groups, of its cells, and of what surrounds it."""
 
     def __init__(self, table: Table, decided: UnitPhrase | None = None) -> None:
-        """`decided` is what a user's mapping says of the whole table; it goes before what texts say."""
+        """`decided` is a user's mapping of the whole table; it takes precedence over texts."""
         self._table = table
         structure = table.structure
         titles = [text for row in structure.titles for text in table.grid.head[row] if text.strip()]

@@ -1,4 +1,4 @@
-"""Many programs over the same tables: what they share is executed once."""
+"""Many programs over the same tables: shared parts are executed once."""
 
 from __future__ import annotations
 

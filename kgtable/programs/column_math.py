@@ -43,7 +43,7 @@ LARGEST = 2**62
 
 
 class BareNumber(Datum):
-    """A constant that takes unit and scale from what it is compared with or added to."""
+    """A constant that takes unit and scale from the value it is compared with or added to."""
 
     __slots__ = ()
 

@@ -208,7 +208,7 @@ def conversion(unit: str | None, target: str | None) -> tuple[Fraction, Fraction
 
 
 def unit_of_sum(left: str | None, right: str | None) -> str | None:
-    """The unit of a sum: the left one's, but that a count takes the unit of what it is added to.
+    """The unit of a sum: the left one's, except that a count takes the unit of the other operand.
 
     >>> unit_of_sum("CCY_USD", "NUM"), unit_of_sum("NUM", "CCY_USD")
     ('CCY_USD', 'CCY_USD')

@@ -657,7 +657,7 @@ class Executor:
     def _once(
         self, node: Aggregate, column: ColumnData, sight: Sight, groups: RowGroups
     ) -> tuple[Indices, npt.NDArray[np.int64]]:
-        """The rows of each group, less those that repeat what is of one value of a key; see `Meaning.grain`."""
+        """The rows of each group, without those that repeat a measure of one key value; see `Meaning.grain`."""
         if node.function not in _OF_NUMBERS or not isinstance(node.argument, ColumnRef) or len(sight.reads) != 1:
             return groups.rows, groups.starts
         (read,) = sight.reads

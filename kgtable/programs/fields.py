@@ -367,7 +367,7 @@ def told_of(asked: Fields) -> dict[str, str]:
 
 
 class _UnsaidError(Exception):
-    """Fields cannot say what a program does."""
+    """Fields cannot express a program."""
 
 
 def fields_of(program: Program) -> Fields | None:
@@ -628,7 +628,7 @@ def plain_data(part: Any) -> Any:
 
 
 def parse_fields(data: object) -> Fields:
-    """Fields from JSON text or what it was decoded to. Raises `ProgramSyntaxError` with the place as `path`."""
+    """Fields from JSON text or decoded JSON. Raises `ProgramSyntaxError` with the place as `path`."""
     if isinstance(data, str):
         if len(data) > LONGEST_ADDRESS:
             raise ProgramSyntaxError(f"The fields are longer than {LONGEST_ADDRESS:,} characters.")
@@ -695,7 +695,7 @@ def _object(data: object, known: Sequence[str], path: str) -> dict[str, Any]:
 
 
 def _part(data: object, path: str, made: Callable[..., _Made], **read: Callable[[Any, str], Any]) -> _Made:
-    """A part of fields from an object, each of whose values is read by what is named after it."""
+    """A part of fields from an object, each of whose values is read by the reader of its name."""
     given = _object(data, tuple(read), path)
     try:
         return made(**{name: read[name](value, f"{path}.{name}") for name, value in given.items()})
@@ -890,7 +890,7 @@ class OfferedValue:
 
 
 def values_of(relation: Relation, column: FieldColumn, most: int, find: str = "") -> list[OfferedValue]:
-    """The values of a column that hold a text, the most frequent first, at most so many of the most frequent 20,000.
+    """The values of a column that hold a text, the most frequent first, at most `most` of the most frequent 20,000.
 
     Raises `UnknownColumnError`.
     """

@@ -78,7 +78,7 @@ class Sight:
     traces: list[RowTrace] = field(default_factory=list)
 
     def trace(self, frame: Frame | None, role: CellRole, origin: Origin = None) -> RowTrace:
-        """A trace of what was looked at, in a role."""
+        """A trace of what was read, in a role."""
         reads = tuple(replace(read, role=role) for read in self.reads)
         origins: list[tuple[RowTrace, Origin]] = [(trace, None) for trace in self.traces]
         if frame is not None:

@@ -307,7 +307,7 @@ class _Words:
         return type(node).__name__
 
     def _inner(self, node: Expression) -> str:
-        """An operand: in brackets where its parts would run into what is around it."""
+        """An operand: in brackets if its parts would merge with the surrounding text."""
         words = self.expression(node)
         compound = isinstance(node, Arithmetic | Or) or (isinstance(node, Lookup | Aggregate) and node.rows is not None)
         return f"({words})" if compound or isinstance(node, And) else words

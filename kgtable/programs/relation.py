@@ -1,4 +1,4 @@
-"""Decoded tables as typed columns: what the executor reads.
+"""Decoded tables as typed columns, the input of the executor.
 
 A `Relation` holds the body rows of one table, or of several that are parts of one. Each row is of a
 kind (`MemberKind`): totals, "of which" lines, notes, headings and aggregates among members ("World")

@@ -91,7 +91,7 @@ class Datum(NamedTuple):
     `value` is a `Decimal` (quantity; duration in seconds), a `TimeSpan` (date, period), text (also of
     an entity) or a truth value. `unit` is a QUDT local name, None if unknown; `scale` that of the
     print (None if it has none, or where numbers of several scales came together); `text` the
-    cell as printed, empty for what was computed.
+    cell as printed, empty for a computed value.
     """
 
     kind: ValueKind

@@ -247,7 +247,7 @@ class _Reader:
         return kind(**found)
 
     def listed(self, read: Callable[[Any, str, int], Any]) -> Callable[[Any, str, int], tuple[Any, ...]]:
-        """A reader of lists of what `read` reads."""
+        """A reader of lists whose items `read` reads."""
 
         def read_list(data: Any, path: str, depth: int) -> tuple[Any, ...]:
             if not isinstance(data, list | tuple):

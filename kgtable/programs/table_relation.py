@@ -117,7 +117,7 @@ def _kinds(
     blank: npt.NDArray[np.bool_],
     cells: Callable[[int], Sequence[str]] | None,
 ) -> npt.NDArray[np.int8]:
-    """The kind of each row by what the graph calls it; a heading with figures of its own is a member."""
+    """The kind of each row by its class in the graph; a heading with numbers of its own is a member."""
     kinds = np.where(blank, np.int8(MemberKind.BLANK), np.int8(MemberKind.MEMBER)).astype(np.int8)
     headings = structure.groups if cells is None else {
         row for row in structure.groups if not structure.has_figures(cells(row))

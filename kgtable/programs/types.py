@@ -119,7 +119,7 @@ class Scope:
     def resolve(self, ref: ColumnRef) -> SourceColumn | int:
         """The table's column, or the index of the computed column.
 
-        Raises `UnknownColumnError`, naming what is near, where it leads nowhere or to several columns.
+        Raises `UnknownColumnError`, naming similar columns, if it matches none or several.
         """
         if not ref.table:
             if isinstance(ref.name, int) and not self.sources and 0 <= ref.name < len(self.names):

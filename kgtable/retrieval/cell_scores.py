@@ -197,7 +197,7 @@ def _columns(columns: IntArray, count: int) -> tuple[IntArray, IntArray]:
 
 
 def _header_score(query: Query, index: GraphIndex, columns: IntArray, weights: CellWeights) -> FloatArray:
-    """What a column's name and kind say, shape (columns,)."""
+    """The scores of columns by name and kind, shape (columns,)."""
     corpus = index.corpus
     names = corpus.places.column_name[columns]
     named = names != NONE
@@ -363,7 +363,7 @@ def softmax(logits: FloatArray) -> FloatArray:
 
 
 def _row_hits(query: Query, corpus: Corpus) -> FloatArray:
-    """What the words of the question that do not only ask say for each row: the more, the fewer rows have them."""
+    """The score of each row by the question's content words: rarer words score higher."""
     hits = np.zeros(len(corpus.places.row_number), dtype=np.float32)
     for term in query.terms[~query.asking].tolist():
         rows = distinct(corpus.places.cell_row[corpus.text_cells.of(corpus.term_texts.of_one(term))])

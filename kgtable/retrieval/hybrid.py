@@ -49,7 +49,7 @@ class HybridRetriever:
         from_index: bool | None = None,
         learned: bool = True,
     ) -> None:
-        """`from_index`: whether what the index says of cells holds; None looks whether the store changed.
+        """`from_index`: whether the index's cells are up to date; None checks whether the store changed.
 
         `learned`: whether a learned ranking orders the first tables.
         """
@@ -73,7 +73,7 @@ class HybridRetriever:
     def retrieve_labelled(
         self, question: str, labels: tuple[str, ...], k: int, guide: Guide, clock: Clock, trace: dict[str, Any]
     ) -> Retrieval:
-        """The steps that follow once the labels are known; `clock` and `trace` go on from the ones before."""
+        """The steps that follow once the labels are known; `clock` and `trace` continue from earlier steps."""
         scored = self._score(question, labels, k, guide, clock, trace)
         if scored is None:
             return Retrieval(question, (), (), clock.times, self.name, trace)
@@ -138,7 +138,7 @@ class HybridRetriever:
         return Query.of(question, corpus, vector, [labels[place] for place in held], weights.added)
 
     def _allowed(self, tables: Sequence[str] | None) -> BoolArray | None:
-        """Whether each table of the index may be looked at; None for all."""
+        """Whether each table of the index may be searched; None for all."""
         if tables is None:
             return None
         wanted = set(tables)

@@ -42,7 +42,7 @@ class IndexlessRetriever:
     def retrieve(self, question: str, k: int, guide: Guide = UNGUIDED) -> Retrieval:
         """At most `k` triples of the tables that labels of the question lead to, the best first.
 
-        Raises what the engine's queries raise, and a leaf of `LLMError`.
+        Raises the errors of the engine's queries, and a leaf of `LLMError`.
         """
         clock, trace = Clock(), dict[str, Any]()
         with clock("labels"):

@@ -1,4 +1,4 @@
-"""A learned ranking of the first tables: a small network over what a question and each of them have in common.
+"""A learned ranking of the first tables: a small network over features shared by a question and each table.
 
 Trained by ``scripts/train_tables.py``. The network reorders the tables and leaves the scores as they are: the table
 that it puts first gets the highest of them. A triple follows the score of its table.
@@ -92,7 +92,7 @@ class TableNetwork:
         return np.asarray(np.clip((features - self.mean) / self.deviation, -LIMIT, LIMIT), dtype=np.float32)
 
     def added(self, scaled: FloatArray) -> FloatArray:
-        """What is added to the score of each table."""
+        """The amount added to the score of each table."""
         return np.asarray(np.maximum(scaled @ self.inputs + self.bias, 0) @ self.output, dtype=np.float32)
 
     def reasons(self, scaled: FloatArray) -> list[str]:
@@ -109,7 +109,7 @@ def _network() -> TableNetwork:
 
 
 class TableFeatures:
-    """What a question and its first tables have in common, read from the index."""
+    """The features shared by a question and its first tables, read from the index."""
 
     def __init__(self, index: GraphIndex) -> None:
         self._index = index

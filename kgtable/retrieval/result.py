@@ -62,7 +62,7 @@ _PHRASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStep:
-    """One step of a retrieval: its name, its time in milliseconds, and what it found."""
+    """One step of a retrieval: its name, its time in milliseconds, and its findings."""
 
     name: str
     ms: float
@@ -232,7 +232,7 @@ class LateTriples(Sequence[ScoredTriple]):
         self._lock = threading.Lock()
 
     def _look(self, wanted: int | None) -> None:
-        """Reads until so many triples are known, or with None until all are."""
+        """Reads until this many triples are known, or with None until all are."""
         with self._lock:
             while self._asked < len(self.addresses) and (wanted is None or len(self._known) < wanted):
                 size = min(max(self._asked, FIRST_BATCH), LARGEST_BATCH) if wanted is not None else None
@@ -289,7 +289,7 @@ class ScoredTable:
 class Retrieval:
     """Result of a retriever: triples and tables by descending score, ties in a stable order.
 
-    `triples` may be read when they are looked at; `addresses` are known from the start. `trace` keeps what
+    `triples` may be read lazily; `addresses` are known from the start. `trace` keeps what
     each step did (labels, expanded terms, counts), for people. `passages` are those of methods that
     look at the text of documents, too.
     """

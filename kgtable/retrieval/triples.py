@@ -1,4 +1,4 @@
-"""Retrieved cells as triples, read when they are looked at, and retrieved triples as RDF."""
+"""Retrieved cells as triples, read lazily, and retrieved triples as RDF."""
 
 from __future__ import annotations
 

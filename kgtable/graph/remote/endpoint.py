@@ -233,7 +233,7 @@ def _outer_group(words: list[Token]) -> tuple[Token, Token, Token] | None:
 
 
 def values_block(bindings: Mapping[str, Bindable]) -> str:
-    """``VALUES (?a ?b) {(term term)}`` for the bindings; raises `QueryError` for what it cannot hold."""
+    """``VALUES (?a ?b) {(term term)}`` for the bindings; raises `QueryError` for values that it cannot hold."""
     for name in bindings:
         if _VARIABLE.fullmatch(name) is None:
             raise QueryError(f"{name!r} is not the name of a variable.")
@@ -279,7 +279,7 @@ class RemoteStore:
     the endpoint's dialect; ``generic`` and ``kgtable`` give what the endpoint was set up for.
 
     Every method raises `RemoteStoreError` if no whole answer comes, `QueryError` if the engine
-    refuses the query. `environment` is where credentials are looked for, by default the process's.
+    refuses the query. `environment` is searched for credentials; by default it is the process's.
     """
 
     def __init__(

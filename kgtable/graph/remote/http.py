@@ -83,7 +83,7 @@ class Login(httpx.Auth):
         return self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """See `httpx.Auth`; one thread at a time changes what is known of the endpoint."""
+        """See `httpx.Auth`; one thread at a time updates the endpoint's state."""
         flow = self.auth_flow(request)
         with self._lock:
             outgoing = next(flow)
@@ -154,7 +154,7 @@ class HttpPolicy:
     ratio_from: int = 64 * _MEBIBYTE
 
     def unpacks_to(self, sent: int) -> int:
-        """The bytes that a reply of so many bytes may unpack to."""
+        """The maximum unpacked size of a reply of this many bytes."""
         return min(self.most_unpacked, max(self.ratio_from, sent * self.most_ratio))
 
 
@@ -257,7 +257,7 @@ class EndpointClient:
     def _logged_in(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
     ) -> HttpReply:
-        """Send a request with its credentials; what they are is masked where an error repeats them."""
+        """Send a request with its credentials, which are masked if an error repeats them."""
         reply = self._walked_through(method, url, body, headers, login)
         if login is None or reply.status < 300:
             return reply
@@ -320,7 +320,7 @@ def _unreachable(url: str, error: Exception) -> RemoteStoreError:
 
 
 def _wait(retry_after: str | None, attempt: int) -> float:
-    """Seconds to wait: what the endpoint asks for, at most a minute, or twice as long each time."""
+    """Seconds to wait: as the endpoint asks, at most a minute, or twice as long each time."""
     if retry_after is not None and retry_after.strip().isdecimal():
         return min(float(retry_after), _LONGEST_WAIT)
     return 0.5 * 2.0**attempt

@@ -104,7 +104,7 @@ class QueryContext:
         self._taken: set[str] = set()
 
     def variable(self, wanted: str) -> str:
-        """A new variable, named after what it holds."""
+        """A new variable, named after its content."""
         words = re.findall(r"[A-Za-z0-9]+", wanted)[:5] or ["value"]
         name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
         name = f"n{name}" if name[0].isdigit() else name
@@ -227,7 +227,7 @@ def _ascending(texts: Iterable[str]) -> bool:
 
 
 def _key(datum: Datum) -> str:
-    """Equal texts for what is equal in groups and joins; a number's is its plain decimal."""
+    """Equal texts for values that are equal in groups and joins; a number's is its plain decimal."""
     name, *rest = key_of(datum)
     if name == "number" and isinstance(rest[0], Decimal | Fraction | int):
         return format_decimal(decimal_of(Fraction(rest[0])))
@@ -255,7 +255,7 @@ class TablePattern:
         self._cells: dict[tuple[object, ...], CellPattern] = {}
 
     def lines(self) -> list[str]:
-        """The lines of the pattern. What is required comes first: it narrows the rows down."""
+        """The lines of the pattern. Required parts come first: they narrow the rows down."""
         cells = sorted(self._cells.values(), key=lambda cell: not cell.required)
         inner = [*self._head, *(line for cell in cells for line in cell.lines())]
         return [f"GRAPH {self._graph} {{", *(f"  {line}" for line in inner), "}"]

@@ -196,7 +196,7 @@ class SqlDatabase:
         `seconds` bounds the execution. DuckDB cannot be interrupted while it parses or plans: `on_step` is called
         before the steps ``parse``, ``load`` and ``run``, so that a caller can end the process.
 
-        Raises `MissingExtraError` without DuckDB, `QueryError` for what is not a single SELECT or cannot be run,
+        Raises `MissingExtraError` without DuckDB, `QueryError` for anything but a single SELECT that can be run,
         `EvaluationError` if it takes too long.
         """
         try:

@@ -67,7 +67,7 @@ _ANY = Type(None)
 class SparqlQuery:
     """A compiled program: the query, and the name, variable and unit of each output column.
 
-    The unit is None for what is not a number, or has none.
+    The unit is None for a value that is not a number, or has none.
     """
 
     text: str
@@ -100,7 +100,7 @@ class _SubSelect:
     """The variables by their expressions over the inner pattern."""
 
     def output(self, value: SparqlValue, wanted: str = "value", call: str = "{}") -> SparqlValue:
-        """A value of the inner pattern, or what a call makes of it, as it is outside."""
+        """A value of the inner pattern, or a call's result on it, as seen outside."""
         sparql = call.format(value.sparql)
         if sparql not in self.outputs:
             self.outputs[sparql] = sparql if is_variable(sparql) else self.context.variable(wanted)

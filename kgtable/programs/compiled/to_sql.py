@@ -1,4 +1,4 @@
-"""Fields as a SELECT over the typed tables of `sql_tables`, for people who go on in SQL."""
+"""Fields as a SELECT over the typed tables of `sql_tables`, for people who continue in SQL."""
 
 from __future__ import annotations
 
