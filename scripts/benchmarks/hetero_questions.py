@@ -298,7 +298,7 @@ def _beside(document: StoredDocument) -> dict[str, list[int]]:
     for passage in document.passages:
         for table in passage.tables:
             numbers = found.setdefault(table, {})
-            numbers.update(dict.fromkeys(n for n in passage.paragraphs if not document.paragraphs[n].level))
+            numbers.update(dict.fromkeys(n for n, _ in passage.paragraphs if not document.paragraphs[n].level))
     return {table: sorted(numbers) for table, numbers in found.items() if numbers}
 
 
