@@ -139,13 +139,14 @@ class Groupings(Grammar):
             if (key.view.temporal or key.columns) and key.span is not Function.WEEKDAY_NAME
         ]
         count, limited = self.question.limit
+        whole = [key.view for key in keys if key.span is None and not any(other.columns for other in keys)]
         features = {
             SAID: 1.0,
             f"{SAID}:{name} {'said' if said else 'meant'}": 1.0,
             f"{SAID}:keys": float(len(keys)),
             f"{SAID}:key": min(key.score for key in keys),
             f"{SAID}:span": float(any(key.span is not None for key in keys)),
-            f"{SAID}:of one row": float(any(key.view.distinct == key.view.filled for key in keys if key.span is None)),
+            f"{SAID}:of one row": float(any(view.distinct == view.filled for view in whole)),
             **{f"{SAID}:word {key.word}": 1.0 for key in keys},
             f"{SAID}:{name}:rows {'named' if self._names_rows else 'unnamed'}": 1.0,
         }
@@ -242,7 +243,8 @@ class Groupings(Grammar):
             if end + 1 < len(self.question.tokens) and self.question.tokens[end].word == "and":
                 more = self._keys_at(1 << end, end + 1, word)
                 choices += [more] if more else []
-        if len(choices) > 1:  # "the average quantity per order for every product" has a value for each order
+        headed = any(key.columns for keys in choices for key in keys)  # each row has all of these
+        if len(choices) > 1 and not headed:  # "the average quantity per order for every product" has one for each order
             several_rows = [keys for keys in choices if keys[0].span is not None or self._repeats(keys[0].view)]
             choices = several_rows or choices[:1]
         if not choices and (asked := self._keys_asked_for()):
