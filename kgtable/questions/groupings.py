@@ -181,10 +181,11 @@ class Groupings(Grammar):
         how_many = self.cues.get("how_many", 0)
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
         if headed := next((key for key in keys if key.columns), None):
-            for name, mask in named or [
-                ("sum" if headed.view.adds_up or not headed.view.measure else "mean", how_many)
-            ]:
-                yield name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), headed.view, mask
+            usual = "sum" if headed.view.adds_up or not headed.view.measure else "mean"
+            of_whom = self.question.wh in ("which", "who", "where")  # "the region with the most each year" is a name
+            for name, mask in named or [(usual, how_many)]:
+                if not (of_whom and name in ("max", "min")):
+                    yield name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), headed.view, mask
             return
         if self._is_first_of_groups(keys):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
