@@ -89,7 +89,7 @@ def test_a_file_is_previewed_corrected_built_and_removed(editable: Running, fold
     length = again["tables"][0]["columns"][1]
     assert (length["units"][0]["name"], length["sample"]["value"]) == ("M", "84000")
     assert again["tables"][0]["title"] == "Our ferries"
-    wrong = {"columns": [{**column, "unit": "furlongs per pint"}], "tables": []}
+    wrong = {"columns": [{**column, "unit": "wugs per pint"}], "tables": []}
     refused = post(editable, "/api/preview", {"upload": found["id"], "decisions": wrong})
     assert (refused.status_code, "is not a unit" in refused.json()["detail"]) == (400, True)
 
