@@ -294,7 +294,7 @@ class CellShaper:
         if reading is None:
             return None
         period = self._quantities.column_period(column)
-        reading = reading._replace(per=reading.denominator)
+        reading = reading._replace(per=reading.denominator, per_stated=False)  # which the form of a cell does not tell
         return self._form(Alike(column, reading, period, not period and bool(context.period), True))
 
     def _form(self, alike: Alike) -> Form:

@@ -29,22 +29,21 @@ UNKNOWN = "UNITLESS"
 COUNTED = "NUM"
 
 
-_DECIDED = ("mapping", "model")
-
-
 class Reading(NamedTuple):
-    """The unit and scale resolved for a number, the source of each, and the denominator of a currency."""
+    """The unit and scale resolved for a number, the source of each, and the denominator of the unit."""
 
     unit: str
     scale: int = 0
     unit_from: str = ""
     scale_from: str = ""
     per: str | None = None
+    per_stated: bool = False
+    """Whether the denominator is written with the unit (``EJ/yr``), and not in the other words of a header."""
 
     @property
     def denominator(self) -> str | None:
-        """What the unit is per, of a currency and of a unit that a person or a model names."""
-        return self.per if self.unit.startswith("CCY_") or self.unit_from in _DECIDED else None
+        """What the unit is per; words of a header, as in "cost per share", count for currencies alone."""
+        return self.per if self.per_stated or self.unit.startswith("CCY_") else None
 
 
 class CellContext(NamedTuple):
@@ -129,7 +128,8 @@ def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
     reading = _scaled_amount(table, clues, column)
     if per is None and reading.unit == table.currency and reading.unit_from == table.currency_from:
         per = table.currency_per
-    return reading._replace(per=per)
+    stated = next((clue.phrase.per for clue in clues if clue.phrase.per and clue.phrase.unit == reading.unit), None)
+    return reading._replace(per=stated or per, per_stated=stated is not None)
 
 
 def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
@@ -245,7 +245,7 @@ class Quantity(NamedTuple):
     """A number in its unit.
 
     `value` (and `upper`, for a range) has the scale applied; `scale` is the power of ten that was.
-    `unit` is a QUDT local name; `denominator` what a currency is per ("share"), which QUDT cannot say.
+    `unit` is a QUDT local name; `denominator` what it is per ("share"), where QUDT has no such unit.
     `unit_from` and `scale_from` name the source: mapping, cell, format, column, row, group, corner,
     column cells, caption, …; "" where there was none.
     """
@@ -444,7 +444,7 @@ def _in_unit(reading: Reading, chosen: str, source: str) -> Reading:
     """The reading in a unit of QUDT, or in one per something, as in ``L/100 km``."""
     unit, _, per = chosen.partition("/")
     own = reading.per if unit.startswith("CCY_") else None
-    return reading._replace(unit=unit, per=per or own, unit_from=source)
+    return reading._replace(unit=unit, per=per or own, per_stated=bool(per), unit_from=source)
 
 
 def _sevens(match: re.Match[str]) -> str:

@@ -30,6 +30,7 @@ TABLES = {
     "turnout": "District,Turnout rate,Voters\nAlt,0.62,1000\nBru,0.48,3000\nCys,0.71,2000\nDor,0.55,4000\n",
     "regions": "Region,Sales\nNA,10\nEMEA,20\nAPAC,30\nNA,5\n",
     "fuels": "Fuel,Year,Price,Unit\ncoal,2020,6.25,USD/MWh\ngas,2020,7.75,USD/MWh\ngas,2025,9,USD/MWh\n",
+    "energy": "Sector,Use (EJ/yr)\nMills,5\nFarms,7\n",
     "bills": "Invoice,Amount\nA1,100\nA2,250\nA3,1O0\nA4,approx 300\nA5,50\n",
 }
 
@@ -155,3 +156,9 @@ def test_a_unit_per_something_that_qudt_lacks_can_be_decided(tmp_path: Path) -> 
         assert (answer.display, answer.unit) == ("5.7 L per 100 km", "L")
         assert [one["decided"] for one in kg.decisions("cars")] == [{"unit": "L/100 km"}]
         assert kg.validate().conforms
+
+
+def test_a_denominator_that_is_printed_with_a_unit_is_kept_whatever_the_unit(
+    graphs: dict[str, kgtable.KnowledgeGraph],
+) -> None:
+    assert graphs["energy"].ask("What is the use of Mills?", model="none").display == "5 EJ per yr"
