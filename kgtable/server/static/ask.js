@@ -188,7 +188,7 @@ async function show(answer) {
     }
   }
 
-  fill(output, whole, way(answer));
+  fill(output, whole);
   const wanted = Number.parseInt(parameters().get("reading") ?? "", 10);
   if (readings[wanted]) await choose(wanted);
   else if (leads) await choose(0);
@@ -202,7 +202,9 @@ async function show(answer) {
     cited.connect(around);
   }
   text.focus({ preventScroll: true });
-  followUps(answer, readings[Math.max(0, chosen)], next);
+  await followUps(answer, readings[Math.max(0, chosen)], next);
+  // Last: nothing that arrives later then moves it while it is being read.
+  if (whole.isConnected) output.append(way(answer));
 }
 
 /** Tables to open, each with what tells which it is. */
