@@ -262,13 +262,16 @@ def _asks_for_a_gap(candidate: Candidate, best: Executed) -> bool:
     return candidate.op == "select" and named and linked and candidate.score >= best.candidate.score
 
 
+_MIXING = ("sum", "mean", "median", "max", "min", "extreme", "group_extreme/sum", "group_extreme/mean")
+"""The operators that add up or compare the values of a measure."""
+
 _SAYING = {"sum": "total", "mean": "average", "median": "median"}
 """The cues that ask for an aggregate."""
 
 
 def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool:
     """Whether a program that was refused fits better than the best that was executed."""
-    aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
+    aggregated = candidate.op in _MIXING and candidate.measure is not None
     linked = candidate.features.get("m:link", 0.0) >= 0.5
     said = question.cues.get(_SAYING.get(candidate.op, ""), 0)
     if any(said & condition.mask for condition in best.candidate.conditions if condition.kind == "exact"):

@@ -18,6 +18,7 @@ from kgtable.questions.english import consumed_cues
 from kgtable.questions.groupings import spellings
 from kgtable.questions.ranker_weights import SAID_GROUPS, SURE_FROM
 from kgtable.questions.rivals import Interpretation
+from kgtable.questions.unit_groups import APART
 from kgtable.tables.model import Role
 from kgtable.values.lexicon import ANY, ends_with, is_called
 
@@ -161,6 +162,14 @@ def _adds_both_ways(found: Interpretation) -> str:
 MOST_SIGNS, MOST_DIRECTIONS = 2_000, 4
 
 
+def _apart_by_unit(found: Interpretation) -> str:
+    """Amounts in several currencies, added up for each where one number is asked for."""
+    candidate = found.best.candidate
+    if APART not in candidate.features or candidate.measure is None:
+        return ""
+    return f"{candidate.measure.name} has several units; each {candidate.others[-1].name} is shown separately."
+
+
 def _means_of_spans(found: Interpretation) -> str:
     """An average per month, which is one of all rows of each month, or one of the months' sums."""
     features = found.best.features
@@ -189,6 +198,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _adds_again,
     _adds_results,
     _adds_both_ways,
+    _apart_by_unit,
     _means_of_spans,
     _other_reading,
 )

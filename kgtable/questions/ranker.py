@@ -28,6 +28,7 @@ from kgtable.questions.ranker_weights import SAID_GROUPS, RankerWeights, word_fe
 from kgtable.questions.reading import Question
 from kgtable.questions.relation_index import index_of, stems_of
 from kgtable.questions.sources import ProgramSource, Rarity, joins_of, references_of
+from kgtable.questions.unit_groups import by_unit
 from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420
@@ -228,7 +229,7 @@ def execute(
             break
         tried += 1
         try:
-            denotation = session.denotation(candidate.program)
+            candidate, denotation = _executed(candidate, session)
         except UnitMismatchError as error:
             refused.append((candidate, error))
             continue
@@ -247,6 +248,17 @@ def execute(
         executed.score = score
     found.sort(key=lambda executed: -executed.score)
     return found
+
+
+def _executed(candidate: Candidate, session: Session) -> tuple[Candidate, Denotation]:
+    """A candidate and its result, for each unit where it would mix units that a column tells apart."""
+    try:
+        return candidate, session.denotation(candidate.program)
+    except UnitMismatchError:
+        apart = by_unit(candidate)
+        if apart is None:
+            raise
+        return apart, session.denotation(apart.program)
 
 
 def probabilities(found: Sequence[Executed], abstention: float) -> float:

@@ -155,7 +155,9 @@ def spoken_number(
     if kept is not None and kept >= _decimals(mantissa):
         digits = f"{mantissa:,.{kept}f}"
     else:
-        digits = f"{rounded:,f}" if rounded != mantissa else f"{_plain(mantissa):,f}"
+        said = rounded if rounded != mantissa else _plain(mantissa)
+        cents = not chosen and (unit or "").startswith("CCY_") and _decimals(said) == 1
+        digits = f"{said:,.2f}" if cents else f"{said:,f}"
     digits = style.digits(digits)
     about = "" if rounded == mantissa or kept == _decimals(mantissa) else "about "
     if chosen < 0:

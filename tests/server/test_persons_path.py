@@ -31,7 +31,7 @@ EXPENSES = (
 )  # fmt: skip
 MEMBERS = "Member,Joined,Town\nAnna,2019-04-01,Halden\nBo,2021-09-15,Norrvik\nCara,2022-01-10,Halden\n"
 ROOMS = "Room,Floor,Seats,Area (m2)\nBlue,1,12,30\nGreen,1,20,44\nRed,2,8,22\nHall,0,120,210\n"
-BY_CATEGORY = [["Rent", "€3,640"], ["Travel", "€200"], ["Food", "€157.5"], ["Books", "€35"]]
+BY_CATEGORY = [["Rent", "€3,640"], ["Travel", "€200"], ["Food", "€157.50"], ["Books", "€35"]]
 SIZES = [(1280, False), (1280, True), (390, False)]
 
 
