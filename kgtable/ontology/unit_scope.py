@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 from kgtable.ontology.unit_arithmetic import AMOUNTS, scale_of_amounts
@@ -267,7 +268,7 @@ class TableClues:
         """`decided` is a user's mapping of the whole table; it takes precedence over texts."""
         self._table = table
         structure = table.structure
-        titles = [text for row in structure.titles for text in table.grid.head[row] if text.strip()]
+        titles = [text for row in structure.titles for text in _titles_in(table.grid.head[row])]
         corners = [table.grid.head[row][structure.label_column : structure.label_column + 1]
                    for row in structure.header]  # fmt: skip
         if len(corners) > 1:
@@ -478,6 +479,16 @@ class TableClues:
 
 
 _MOST_NOTES = 20
+
+
+_NUMBER_OF_ITS_OWN = re.compile(r"[:=\s]*(?!(?:19|20)\d\d\s*$)[-+−]?\d[\d.,'’\s]*")
+
+
+def _titles_in(cells: Row) -> list[str]:
+    """The texts of a title row without names of numbers in it: "View volume (%) | 100.0" is not said of the table."""
+    texts = [text for text in cells if text.strip()]
+    following = zip_longest(texts, texts[1:], fillvalue="")
+    return [text for text, behind in following if not _NUMBER_OF_ITS_OWN.fullmatch(behind)]
 
 
 def _notes(table: Table) -> Iterator[str]:

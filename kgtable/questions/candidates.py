@@ -46,14 +46,19 @@ class Candidate:
     def is_needless(self) -> bool:
         """Whether it says nothing, or a simpler or a fuller candidate says the same.
 
-        It compares an amount with itself; it answers with keys of rows that another table names; or it joins two
-        tables, uses the columns of one, and the question does not speak of the other.
+        It compares an amount with itself; it answers with keys of rows that another table names; it counts where
+        numbers of rows are asked for, or adds up money where things are counted; or it joins two tables, uses the
+        columns of one, and the question does not speak of the other.
         """
         source = self.source
         root = self.program.root
         if isinstance(root, Arithmetic) and root.left == root.right:
             return True
         if "t:reference" in self.features and not self.op.startswith("count"):
+            return True
+        if self.op == "sum" and self._counts_money:
+            return True
+        if self.op.startswith("count") and source.question.cues.keys() - source.cues.keys():
             return True
         if source.join is None or self.op.startswith(("never", "ever")):
             return False
@@ -66,13 +71,22 @@ class Candidate:
             used |= source.ends_spoken_of
         return not used >= {0, 1}
 
+    @property
+    def _counts_money(self) -> bool:
+        """Whether it adds up money that "how many" does not ask for: fees are counted, and euros are added up."""
+        measure, how_many = self.measure, self.source.cues.get("how_many", 0)
+        if measure is None or not how_many or not any((unit or "").startswith("CCY_") for unit in measure.units):
+            return False
+        link = self.source.link(measure)
+        return not link.exact and not link.mask & how_many << 1 and "m:hint" not in self.features
+
 
 class CandidateFeatures:
     """What one question and the tables of one source say about a program over these tables."""
 
     def __init__(self, source: ProgramSource) -> None:
         self.source, self.question = source, source.question
-        self.cues = self.question.cues
+        self.cues = source.cues
         self._op_features: dict[tuple[str, int], tuple[dict[str, float], int]] = {}
         self.measures = self._ranked([view for view in source.columns if view.measure])
         self.best_targets = self._best([view for view in source.columns if not view.measure])

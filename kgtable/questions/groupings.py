@@ -191,7 +191,7 @@ class Groupings(Grammar):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
         if how_many or not named:
             yield "count", Aggregate(AggregateFunction.COUNT), None, how_many
-        free = [view for view in self.measures if view.place not in places]
+        free = [view for view in self.measures if view.place not in places and not self._counts_keys]
         linked = [view for view in free if self.source.link(view).mask & ~taken][: _MOST_KEYS + 1]
         for view in linked or free[:2]:
             for name, mask in named or [("sum", how_many), ("mean", 0)]:
@@ -208,6 +208,14 @@ class Groupings(Grammar):
                 if "distinct" in self.cues or self.source.join is not None or named_apart:
                     function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
                 yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
+
+    @cached_property
+    def _counts_keys(self) -> bool:
+        """Whether a column that is not a measure is named right after "how many": "how many orders per town"."""
+        how_many = self.cues.get("how_many", 0)
+        linked = zip(self.source.columns, self.source.column_links, strict=True)
+        named = [view for view, link in linked if link.exact and link.mask & how_many << 1 & ~how_many]
+        return bool(named) and not any(view.measure for view in named)
 
     def _is_first_of_groups(self, keys: Sequence[GroupKey]) -> bool:
         """Whether the groups with the highest or lowest values are asked for, and not the highest value of each."""
@@ -260,6 +268,7 @@ class Groupings(Grammar):
         tokens, found = self.question.tokens, []
         values = Question._all(c.mask for chosen in self.sets for c in chosen.conditions if c.kind == "exact")
         each = (self.cues.get("each", 0) | self.cues.get("per", 0)) & ~self._within_names
+        kinds = Question._all(link.mask for link in self.source.column_links if link.exact)  # a column "Type"
         for token in tokens:
             mark = 1 << token.index
             by = token.word == "by" and "order" not in self.cues
@@ -268,7 +277,7 @@ class Groupings(Grammar):
                 while place < len(tokens) - 1 and (
                     tokens[place].word in _FILLERS
                     or each >> place & 1
-                    or (tokens[place].word in _KINDS and tokens[place + 1].word == "of")
+                    or (tokens[place].word in _KINDS and tokens[place + 1].word == "of" and not kinds >> place & 1)
                 ):
                     mark |= 1 << place
                     place += 1
@@ -312,7 +321,7 @@ class Groupings(Grammar):
         for view in source.columns:
             link = source.link(view)
             said = link.mask
-            if view.label:  # the rows of a table are called as it is
+            if view.label and not view.temporal:  # the rows of a table are called as it is
                 said |= source.links[source.part_of(view.place)].titled & ~exact
             unique = view.filled > 1 and view.distinct == view.filled and not self._repeats(view)
             named = said & (here if unique else at)

@@ -53,9 +53,14 @@ class _All(Fillings, Comparisons):
         """All candidates, the simplest operators first."""
         for conditions in self.sets:
             yield from self._rows_asked(conditions)
+        said = False
         for conditions in self.sets[:4]:
             yield from self._extremes(conditions)
-            yield from self._grouped(conditions)
+            for candidate in self._grouped(conditions):
+                said = said or SAID_GROUPS in candidate.features
+                yield candidate
+        for conditions in self.sets[4:] if not said else ():  # the first ones limit rows by the words of the key
+            yield from self._said_groups(conditions)
         # A number may limit the columns of a row as well as its rows.
         unlimited = [found for found in self.sets if all(c.kind != "threshold" for c in found.conditions)]
         known = set(map(id, self.sets[:4]))
@@ -97,6 +102,10 @@ def sources_of(
         for rank, (relation, score) in enumerate(tables)
     ]
     masks = [source.touched for source in sources]
+    for source, own, above in zip(sources, masks, _said_above(sources, masks), strict=True):
+        said = above & ~own
+        source.title |= said
+        source.satisfied_by_title |= said
     content = question.content
     for source in sources:
         content |= source.values
@@ -110,6 +119,21 @@ def sources_of(
         source.references = references
         source.named = named
     return found
+
+
+_ROWS_ABOVE = 8
+"""Rows of a table above another of its sheet, at most, for its words to be said of that other."""
+
+
+def _said_above(sources: Sequence[ProgramSource], touched: Sequence[int]) -> Iterator[int]:
+    """For each table the tokens that short tables above it in its sheet have: "FRANK Account" of its transactions."""
+    tables = [source.links[0].index.relation.tables[0] for source in sources]
+    sheets = [(table.grid.source.path, table.grid.source.sheet) for table in tables]
+    places = [(len(table.id), table.id) for table in tables]  # numbered from the top of the sheet
+    short = [source.links[0].index.members <= _ROWS_ABOVE for source in sources]
+    for sheet, place in zip(sheets, places, strict=True):
+        others = zip(sheets, places, touched, short, strict=True)
+        yield Question._all(mask for other, at, mask, few in others if few and other == sheet and at < place)
 
 
 _WHOLES: dict[tuple[int, ...], tuple[tuple[ref[Relation], ...], Relation]] = {}
@@ -408,7 +432,7 @@ def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[st
             features["d:more than ten"] = 1.0
         if not candidate.conditions and op == "select":
             features["d:everything"] = 1.0
-        if op == "select" and "how_many" in question.cues:
+        if op == "select" and "how_many" in candidate.source.cues:
             features["d:many:select how many"] = 1.0
     elif question.plural and not denotation.is_value:
         features["d:one:plural"] = 1.0

@@ -240,6 +240,8 @@ class TableIndex:
         if column.role in NAMING or {"id", "key", "code"} & set(own_stems):
             keys = words_of_type("key")
             key_words = keys & set(stems)
+            if key_words & words_of_type("numbering"):  # a "Permit No" is a permit number
+                key_words |= {"number"}
             stems = tuple(stem for stem in stems if stem not in keys) or stems
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())

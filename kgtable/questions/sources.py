@@ -145,6 +145,18 @@ class ProgramSource:
         return frozenset(() if self.join is None else (self.join.left, self.join.right))
 
     @cached_property
+    def cues(self) -> Mapping[str, int]:
+        """The cues of the question, without "number of" behind the name of a column of numbers: "permit number of"."""
+        cues = self.question.cues
+        how_many = cues.get("how_many", 0)
+        before = (how_many & -how_many) >> 1
+        named = any(
+            link.exact and link.mask & before and view.key_words and not view.measure
+            for view, link in zip(self.columns, self.column_links, strict=True)
+        )
+        return {name: mask for name, mask in cues.items() if name != "how_many"} if named else cues
+
+    @cached_property
     def touched(self) -> int:
         """The tokens that its titles, headers or cells have."""
         total = self.title | self.values

@@ -34,6 +34,8 @@ def by_unit(candidate: Candidate) -> Candidate | None:
             return None
     others, features = candidate.others, candidate.features
     if all(key.expression != column.ref for key in keys):
+        if not _is_money(candidate):  # persons and kilometres in one column are not amounts of one thing
+            return None
         keys, others, features = (*keys, own), (*others, column), {**features, APART: 1.0}
     grouped = GroupBy(rows, keys, measures)
     kept = kept or tuple(SortKey(ColumnRef(key.name), False) for key in keys[:1] if key.name)
@@ -43,6 +45,11 @@ def by_unit(candidate: Candidate) -> Candidate | None:
 
 APART = "apart by unit"
 """The feature of a program whose key of units no word of the question asks for."""
+
+
+def _is_money(candidate: Candidate) -> bool:
+    measure = candidate.measure
+    return measure is not None and all((unit or "").startswith("CCY_") for unit in measure.units)
 
 
 def _sorted_column(key: SortKey) -> object:

@@ -216,6 +216,12 @@ def test_a_line_below_the_title_that_is_only_a_unit(line: str, unit: str | None,
     assert (clues.scale and clues.scale.phrase.scale) == scale
 
 
+@pytest.mark.parametrize(("beside", "percent"), [(": 100.00", False), ("", True), ("by run", True), ("2024", True)])
+def test_a_unit_of_a_number_in_a_title_row_is_not_the_tables(beside: str, percent: bool) -> None:
+    made = table(("Run", "Count"), ("View volume (%)", beside), ("Run 1", "52"), titles=(1,))
+    assert (TableClues(made).percent is not None) == percent
+
+
 def test_the_measure_of_a_row_of_years_names_its_unit() -> None:
     rows = "Country|Indicator|2019|2020\nAruba|GDP (current US$)|33100|24966\nOman|People, total|106|107"
     found = make_table(grid(rows))

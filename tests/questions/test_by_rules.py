@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import kgtable
 from kgtable.errors import UnitMismatchError
 from kgtable.programs.relation import Relation
 from kgtable.questions.by_rules import RankedAnswer, answer_by_programs
@@ -73,6 +74,17 @@ def test_what_rules_answer(case: dict[str, Any]) -> None:
 def test_answers_are_deterministic() -> None:
     first, second = (ask("Which designer has the most board games?", GAMES, STAFF) for _ in range(2))
     assert (first.text, first.confidence, first.reasons) == (second.text, second.confidence, second.reasons)
+
+
+def test_words_of_a_short_table_above_another_are_said_of_both(tmp_path: Path) -> None:
+    lines = ["Account details for:,FRANK Account 666", "Available balance,\"6,666.66\"", "", "Transaction history",
+             "Date,Description,Withdrawals (EUR)", "2024-04-13,PURCHASE,13.32", "2024-04-16,FEE,6.60",
+             "2024-04-16,PURCHASE,2.00"]  # fmt: skip
+    (tmp_path / "statement.csv").write_text("\n".join(lines), encoding="utf-8")
+    with kgtable.build(tmp_path, tmp_path / "graph", embedding="none") as graph:
+        answer = graph.ask("What are the total withdrawals per date in the FRANK account?")
+    assert answer.text == "2024-04-13: 13.32; 2024-04-16: 8.6"
+    assert not any("FRANK" in reason for reason in answer.reasons)
 
 
 def test_an_extreme_row_does_not_stand_for_the_sum_of_its_kind() -> None:
