@@ -273,7 +273,7 @@ class Comparisons(Grammar):
         cues = self.cues
         several = asked if len(asked) >= 2 else []
         columns = several or periods
-        if len(several) == 2:  # the first and the last of several
+        if len(several) == 2 and self._between(*several):  # the first and the last of several
             low, high = sorted(view.place for view in several)
             columns = [view for view in periods if low <= view.place <= high]
         wide = Unpivot(self._rows_of(conditions), tuple(view.ref for view in columns))
@@ -343,7 +343,7 @@ class Comparisons(Grammar):
             yield made("ratio/columns", Arithmetic(Operator.RATIO, part, whole))
             if (set(early.units) == {"PERCENT"}) == (set(late.units) == {"PERCENT"}):
                 yield made("share/columns", Arithmetic(Operator.SHARE, part, whole))
-        if cues.keys() & {"total", "together"}:
+        if cues.keys() & {"total", "together"} and not self._between(early, late):
             yield made("columns/sum", Arithmetic(Operator.ADD, first, last))
         if self.question.wh == "yes_no":
             yield made(

@@ -219,6 +219,7 @@ class Fillings(Groupings):
         source, question = self.source, self.question
         yield from self._said_groups(conditions)
         yield from self._period_of_most(conditions)
+        yield from self._most_in_periods(conditions)
         free = [view for view in self.targets if view.place not in conditions.columns]
         named = [] if source.join is None else [v for v in self._shown(free, conditions.mask) if not v.measure]
         for key in list(dict.fromkeys([*free[:3], *named]))[:5]:

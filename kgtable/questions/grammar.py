@@ -80,6 +80,13 @@ class Grammar(CandidateFeatures):
         first, second = first & ~second, second & ~first
         return (other, one) if first and second and (second & -second) < (first & -first) else (one, other)
 
+    def _between(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether two columns of times are the ends of a span with others within: "from 2019 to 2021"."""
+        masks = self.source.link(one).mask, self.source.link(other).mask
+        first, last = sorted((masks[0] & ~masks[1], masks[1] & ~masks[0]))
+        apart = abs(one.place - other.place) > 1
+        return apart and bool(first and last and one.period and other.period and self.question.span(first, last))
+
     def _is_ordered_by(self, view: ColumnView) -> bool:
         """Whether the question names the column after "by" or "order of", as in "the top three by their downloads"."""
         link = self.source.link(view)

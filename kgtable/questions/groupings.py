@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice, product
+from operator import and_
+from typing import NamedTuple
 
 from rapidfuzz.distance import DamerauLevenshtein
 
@@ -25,6 +27,7 @@ from kgtable.programs.algebra import (
     IsMissing,
     Limit,
     Named,
+    Project,
     Rows,
     Sort,
     SortKey,
@@ -99,6 +102,17 @@ class GroupKey:
         return f"{self.view.name} ({words})" if words else self.view.name or "key"
 
 
+class GroupValue(NamedTuple):
+    """What is computed of each group: an aggregate, the column that it measures, and the tokens that name it."""
+
+    name: str
+    aggregate: Expression
+    measure: ColumnView | None
+    mask: int
+    columns: tuple[ColumnView, ...] = ()
+    """The columns headed by periods whose cells it aggregates together."""
+
+
 class Groupings(Grammar):
     """Groups by the columns that a question names for it."""
 
@@ -112,19 +126,16 @@ class Groupings(Grammar):
             taken = frozenset(place for key in keys if key.span is None or key.columns for place in key.places)
             if (mask & others and not headed) or taken & conditions.columns:
                 continue
-            for name, aggregate, measure, said in self._told_of_groups(keys, mask | conditions.mask):
-                yield self._groups(keys, name, aggregate, measure, mask, said, conditions)
+            for told in self._told_of_groups(keys, mask | conditions.mask):
+                yield self._groups(keys, told, mask, conditions)
 
-    def _groups(
-        self, keys: Sequence[GroupKey], name: str, aggregate: Expression, measure: ColumnView | None, mask: int,
-        said: int, conditions: ConditionSet,
-    ) -> Candidate:  # fmt: skip
-        told = f"{name} of {measure.name}" if measure is not None else "count"
+    def _groups(self, keys: Sequence[GroupKey], value: GroupValue, mask: int, conditions: ConditionSet) -> Candidate:
+        name, aggregate, measure, said, columns = value
+        told = name if columns else "count" if measure is None else f"{name} of {measure.name}"
         rows: Rows = conditions.over(self.source.rows(conditions.choice))
+        if columns:
+            rows = Unpivot(rows, tuple(view.ref for view in columns), _HEADER, _CELL)
         for key in keys:
-            if key.columns:
-                rows, told = Unpivot(rows, tuple(view.ref for view in key.columns), _HEADER, _CELL), name
-                measure = None  # which no header names
             if key.span is Function.WEEKDAY_NAME:  # groups are in the order of their first rows
                 rows = Sort(rows, (SortKey(Apply(Function.WEEKDAY, key.view.ref), False),))
         names = [key.name if key.name != told else "key" for key in keys]
@@ -139,7 +150,7 @@ class Groupings(Grammar):
             if (key.view.temporal or key.columns) and key.span is not Function.WEEKDAY_NAME
         ]
         count, limited = self.question.limit
-        whole = [key.view for key in keys if key.span is None and not any(other.columns for other in keys)]
+        whole = [key.view for key in keys if key.span is None and not columns]
         features = {
             SAID: 1.0,
             f"{SAID}:{name} {'said' if said else 'meant'}": 1.0,
@@ -173,10 +184,8 @@ class Groupings(Grammar):
         candidate.features[f"{SAID}:left"] = float(unsaid.bit_count())
         return candidate
 
-    def _told_of_groups(
-        self, keys: Sequence[GroupKey], taken: int
-    ) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
-        """The possible values of a group: name, aggregate, its column, and the tokens that name the aggregate."""
+    def _told_of_groups(self, keys: Sequence[GroupKey], taken: int) -> Iterator[GroupValue]:
+        """The possible values of a group."""
         places = {key.view.place for key in keys}
         how_many = self.cues.get("how_many", 0)
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
@@ -185,17 +194,22 @@ class Groupings(Grammar):
             of_whom = self.question.wh in ("which", "who", "where")  # "the region with the most each year" is a name
             for name, mask in named or [(usual, how_many)]:
                 if not (of_whom and name in ("max", "min")):
-                    yield name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), headed.view, mask
+                    yield GroupValue(name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), None, mask, headed.columns)
             return
         if self._is_first_of_groups(keys):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
         if how_many or not named:
-            yield "count", Aggregate(AggregateFunction.COUNT), None, how_many
+            yield GroupValue("count", Aggregate(AggregateFunction.COUNT), None, how_many)
+        for columns, said in self._periods_together if self.source.join is None else ():
+            usual = "sum" if columns[0].adds_up or not columns[0].measure else "mean"
+            for name, mask in named or [(usual, how_many)]:
+                value = Aggregate(AGGREGATES[name], ColumnRef(_CELL))
+                yield GroupValue(name, value, None, mask | said, columns)
         free = [view for view in self.measures if view.place not in places and not self._counts_keys]
         linked = [view for view in free if self.source.link(view).mask & ~taken][: _MOST_KEYS + 1]
         for view in linked or free[:2]:
             for name, mask in named or [("sum", how_many), ("mean", 0)]:
-                yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
+                yield GroupValue(name, Aggregate(AGGREGATES[name], view.ref), view, mask)
         summed = bool(named) and bool(linked) and not how_many
         for view in self.targets[:4] if not summed else ():  # "total order amount" is not a number of orders
             link = self.source.link(view)
@@ -207,7 +221,8 @@ class Groupings(Grammar):
                 named_apart = not written.isdisjoint(spellings(view)) and (view.role in NAMING or view.personal)
                 if "distinct" in self.cues or self.source.join is not None or named_apart:
                     function, name = AggregateFunction.COUNT_DISTINCT, "distinct"
-                yield name, Aggregate(function, view.ref), None if name == "count" else view, how_many | link.mask
+                measure = None if name == "count" else view
+                yield GroupValue(name, Aggregate(function, view.ref), measure, how_many | link.mask)
 
     @cached_property
     def _counts_keys(self) -> bool:
@@ -277,6 +292,7 @@ class Groupings(Grammar):
                 while place < len(tokens) - 1 and (
                     tokens[place].word in _FILLERS
                     or each >> place & 1
+                    or self._titles_a_column(place)
                     or (tokens[place].word in _KINDS and tokens[place + 1].word == "of" and not kinds >> place & 1)
                 ):
                     mark |= 1 << place
@@ -288,6 +304,16 @@ class Groupings(Grammar):
             elif not token.index and self._span_at(0) and token.word.endswith("ly"):
                 found.append((mark, 0, "first"))
         return found
+
+    def _titles_a_column(self, place: int) -> bool:
+        """Whether a word of the title stands before the name of a column: "per World Cup year"."""
+        named = Question._all(link.mask for link in self.source.column_links)
+        rest = self.source.title & ~named
+        while rest >> place & 1:
+            place += 1
+            if named >> place & 1:
+                return True
+        return False
 
     @cached_property
     def _within_names(self) -> int:
@@ -352,10 +378,18 @@ class Groupings(Grammar):
 
     def _headed_at(self, mask: int, span: Function, word: str) -> list[GroupKey]:
         """The columns of numbers with such periods for headers, each once: "by year" where each year has a column."""
+        found = []
+        for views in self._headed(span):
+            said = Question._all(self.source.link(view).mask for view in views)
+            found.append(GroupKey(views[0], span, mask | said, 0.9, word, views))
+        return found
+
+    def _headed(self, span: Function) -> Iterator[tuple[ColumnView, ...]]:
+        """The columns of numbers with such periods for headers, measure by measure: those that the question names."""
         form, source = _HEADED.get(span), self.source
         dated = any(view.kind is ValueKind.DATE and not view.clock for view in source.columns)
         if form is None or dated or source.join is not None:
-            return []
+            return
         headed = [view for view in source.columns if view.numeric and form.fullmatch(view.period)]
         periods: dict[str, set[str]] = {}
         for view in headed:
@@ -365,12 +399,53 @@ class Groupings(Grammar):
         for view in headed:
             own = (stem for stem in view.stems if len(periods[stem]) > 1 and not any(map(str.isdigit, stem)))
             measures.setdefault(tuple(own), []).append(view)
-        found = []
         for views in measures.values():
-            said = Question._all(source.link(view).mask for view in views)
+            said = any(source.link(view).mask for view in views)
             if 1 < len(views) == len({view.period for view in views}) and (said or len(measures) == 1):
-                found.append(GroupKey(views[0], span, mask | said, 0.9, word, tuple(views)))
+                yield tuple(views)
+
+    @cached_property
+    def _periods_together(self) -> list[tuple[tuple[ColumnView, ...], int]]:
+        """The columns of a measure in all periods, or in several that the question names, with the tokens for them."""
+        found = []
+        for span in _HEADED:
+            for views in self._headed(span):
+                masks = [self.source.link(view).mask for view in views]
+                shared = reduce(and_, masks)
+                named = [view for view, mask in zip(views, masks, strict=True) if mask & ~shared]
+                if len(named) == 2 and self._between(*named):
+                    first, last = sorted(view.place for view in named)
+                    views = tuple(view for view in views if first <= view.place <= last)
+                elif named:
+                    views = tuple(named)
+                if len(views) > 1:
+                    found.append((views, Question._all(masks)))
         return found
+
+    def _most_in_periods(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """The row or period with the most in columns headed by periods: "the harbour with the highest total catch"."""
+        count, limited = self.question.limit
+        for columns, said in self._periods_together if self._directions() else ():
+            name, cue = ("mean", "average") if "average" in self.cues or not columns[0].adds_up else ("sum", "total")
+            rows = Unpivot(self._rows_of(conditions), tuple(view.ref for view in columns), _HEADER, _CELL)
+            value = Named(Aggregate(AGGREGATES[name], ColumnRef(_CELL)), name)
+            for view, key, asked in self._ranked_keys():
+                ordered = [SortKey(ColumnRef(name), down) for down, _, _, _ in self._directions()[:1]]
+                first = Limit(Sort(GroupBy(rows, (key,), (value,)), tuple(ordered)), count, ties=True)
+                mask = self._directions()[0][1] | self.cues.get(cue, 0) | limited | said | asked
+                yield self.make(f"group_extreme/{name}", Project(first, (Named(ColumnRef(key.name)),)), conditions,
+                                target=view, mask=mask)  # fmt: skip
+
+    def _ranked_keys(self) -> Iterator[tuple[ColumnView | None, Named, int]]:
+        """The keys of which the first may be asked for: the label of a row, or the period of a column."""
+        focus = self.question.focus
+        for view in self.targets[:2]:
+            if not view.measure and (view.label or self.source.link(view).score >= 0.5):
+                yield view, Named(view.ref, view.name or "key"), 0
+        spans = (self._span_at(place) for place in range(len(self.question.tokens)) if focus >> place & 1)
+        for span, mask in filter(None, spans):
+            if span in _HEADED:
+                yield None, Named(Apply(span, ColumnRef(_HEADER)), "period"), mask
 
     def _misspelt(self, marker: int, place: int, word: str) -> Iterator[GroupKey]:
         """The columns whose name differs by one letter from the word."""

@@ -17,7 +17,7 @@ from kgtable.questions.conditions import Condition, distance
 from kgtable.questions.english import months as month_names
 from kgtable.questions.mentions import ClockMention, NumberMention, Threshold, TimeMention
 from kgtable.questions.reading import Question
-from kgtable.questions.relation_index import ColumnView, TableIndex
+from kgtable.questions.relation_index import MOST_VALUES, ColumnView, TableIndex
 from kgtable.tables.model import Role
 from kgtable.values.decimals import scaled
 
@@ -105,7 +105,7 @@ class LimitConditions(ColumnLinks):
         for mention in question.times:
             if not view.temporal:
                 # Texts that speak of times: a containment of the year or day as it is said.
-                if mention.lexical.isdigit():
+                if mention.lexical.isdigit() and self._may_say(view, mention.lexical):
                     expression: Expression = Compare(Relator.CONTAINS, view.ref, Constant(mention.lexical))
                     yield Condition(expression, mention.mask, view.place, "time", 0.5 + bonus, relation="in")
                 continue
@@ -134,23 +134,16 @@ class LimitConditions(ColumnLinks):
                     relation=mention.relation,
                 )
         for first, second in itertools.pairwise(whole):
-            between = question.text[: question.tokens[(second.mask & -second.mask).bit_length() - 1].start]
-            start = question.tokens[first.mask.bit_length() - 1].end
-            middle = between[start:].strip().casefold()
-            if (
-                view.temporal
-                and middle in ("and", "to", "-", "–", "until", "through", "till")
-                and first.lexical <= second.lexical
-            ):
-                lead = question.lower[: question.tokens[(first.mask & -first.mask).bit_length() - 1].start].split()[-1:]
-                opened = bool(lead) and lead[0] in ("between", "from", "during")
-                if middle == "and" and not opened:
-                    continue
+            span = question.span(first.mask, second.mask) if view.temporal and first.lexical <= second.lexical else 0
+            if span:
                 expression = _range(view.ref, first.lexical, second.lexical)
-                mask = first.full_mask | second.full_mask | question.mask(start, start + len(between[start:]))
-                if opened:
-                    mask |= (first.mask & -first.mask) >> 1
+                mask = first.full_mask | second.full_mask | span
                 yield Condition(expression, mask, view.place, "time", 0.9 + bonus, relation="between")
+
+    def _may_say(self, view: ColumnView, digits: str) -> bool:
+        """Whether a text of a column has these digits; true for columns of many texts, which are not searched."""
+        data = self.index.relation.data(view.place)
+        return len(data.values) > MOST_VALUES or any(digits in text_of(value) for value in data.values)
 
     @cached_property
     def _dated(self) -> int:

@@ -51,8 +51,12 @@ _THRESHOLDS = (
     (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:(?:an?|the|their) (?:[a-z]+ ){1,2}of |[a-z]+ )?{n}"),  # noqa: E501
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
-_SPAN = re.compile(r"over the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b")
-"""Words for several times together: *over the four years*, which compares nothing."""
+_JOINTS = frozenset({"to", "-", "–", "until", "through", "till"})
+_SPAN = re.compile(
+    r"over (?:the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b"
+    r"|(?:19|20)\d\d ?(?:to|through|until|[-–]) ?(?:19|20)\d\d\b)"
+)
+"""Words for several times together: *over the four years*, *over 2000 to 2007*, which compare nothing."""
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
@@ -134,6 +138,18 @@ class Mentions:
     def mask(self, start: int, end: int) -> int:
         """The tokens between two places of the text."""
         return sum(1 << token.index for token in self.tokens if token.start < end and token.end > start)
+
+    def span(self, first: int, last: int) -> int:
+        """The tokens of two times and around them if they are the ends of a span, and 0 for two times of their own.
+
+        "From 2019 to 2021" and "between 2019 and 2021" are spans; "2019 and 2021" is not.
+        """
+        start, end = self.tokens[(first & -first).bit_length() - 1].start, self.tokens[last.bit_length() - 1].end
+        joint = self.lower[self.tokens[first.bit_length() - 1].end : self.tokens[(last & -last).bit_length() - 1].start]
+        opened = self.lower[:start].split()[-1:] in (["between"], ["from"], ["during"])
+        if joint.strip() not in _JOINTS and not (opened and joint.strip() == "and"):
+            return 0
+        return self.mask(start, end) | ((first & -first) >> 1 if opened else 0)
 
     def words_of(self, mask: int) -> str:
         """The text of some tokens."""

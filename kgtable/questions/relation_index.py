@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.relation import NAMING, ColumnData, MemberKind, Relation, RelationColumn, distinct
 from kgtable.programs.scalars import key_of, number_in, text_of
 from kgtable.questions.english import english, fold, months, unit_named, word_stem, words_of_type
+from kgtable.tables.discovery import FORMATS
 from kgtable.tables.model import MeasureKind, Role
 from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
@@ -151,11 +153,11 @@ class TableIndex:
         context = table.context
         stem = re.sub(r"[#/_.\-]+|(?<=\D)(?=\d)", " ", relation.id)
         self.id_stems = frozenset(name_stems(stem)) | _month_in(relation.id)
-        titles = [context.caption, context.title, *context.heading]
+        titles: list[str | None] = [context.caption, context.title, *context.heading]
         titles += [cell for row in table.structure.titles[:6] for cell in table.grid.head[row]]
         titles.append(table.structure.corner)
-        if table.grid.source.sheet:
-            titles.append(table.grid.source.sheet)
+        suffix = PurePosixPath(table.grid.source.path).suffix.lower()
+        titles += [table.grid.source.sheet, suffix, FORMATS[suffix].label if suffix in FORMATS else None]
         self.title_stems = frozenset(s for text in titles if text for s in name_stems(text)) | self.id_stems
         self.members = len(relation.select(RowChoice.MEMBERS))
 

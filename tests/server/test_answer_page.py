@@ -54,6 +54,7 @@ def test_a_number_is_said_as_people_say_it_with_its_exact_value_and_period(brows
     browser.find('[data-table="halden-segments"] .lit')
     lit = {cell.get_attribute("data-cell"): cell.text for cell in browser.all(".lit")}
     assert lit["2,1"] == "812,400"
+    browser.find("#way summary")
     for summary in browser.all("#way summary"):
         summary.click()
     assert "SELECT" in browser.find("#way pre.code").text

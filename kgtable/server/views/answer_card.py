@@ -17,7 +17,7 @@ from kgtable.answering.evidence import CELL_ID, Citation
 from kgtable.answering.program_answers import RULES, cited_style
 from kgtable.errors import GraphError, MissingExtraError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.programs.algebra import Program, tables_of
+from kgtable.programs.algebra import GroupBy, Program, tables_of, walk
 from kgtable.programs.fields import Fields, address_of, fields_of, fields_to_json, told_of
 from kgtable.programs.syntax import program_to_json
 from kgtable.resources import read_shipped
@@ -101,7 +101,7 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
         "unit_label": unit_name(reading.unit, plural=True) or None,
         "period": _period(reading.citations, graph) or None,
         "words": (words := plain_words(reading.calculation or "")) or None,
-        "headline": _headline(reading, asked, words),
+        "headline": _headline(reading, words),
         **forms_of(program, asked, graph),
         "told": None if asked is None else told_of(asked),
         "explore": None if asked is None else f"/explore?{address_of(asked)}",
@@ -109,13 +109,15 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
     }
 
 
-def _headline(reading: Answer | Alternative, asked: Fields | None, words: str) -> str:
+def _headline(reading: Answer | Alternative, words: str) -> str:
     """The headline: the result, or a description of several rows and columns."""
     if len(reading.rows) < 2 or len(reading.names) < 2:
         return reading.display
-    if asked is None or not asked.by:
+    nodes = () if reading.program is None else walk(reading.program.root)
+    group = next((node for node in nodes if isinstance(node, GroupBy)), None)
+    if group is None or len(reading.names) != len(group.keys) + 1:
         return words
-    *keys, value = asked.names
+    *keys, value = reading.names
     return f"{value[:1].upper()}{value[1:]} by {' and '.join(keys)}, {reading.size:,} groups"
 
 
