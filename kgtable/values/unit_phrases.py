@@ -318,7 +318,7 @@ _MONEY_INSIDE = re.compile(
     re.IGNORECASE,
 )
 _CENTS_PER = re.compile(rf"(?<!\w)(?<!\d )(?<!per )(?:{'|'.join(CENTS)})(?= per\b)", re.IGNORECASE)
-_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
+_AMOUNT_BEFORE = re.compile(r"(?:^|[\s/])[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
 _PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d(?:[-–/]\d\d(?:\d\d)?)?$|[A-Z]{1,3} ?\d\d?$")
 _UNIT_OF_ACTION = re.compile(r"(?:[A-Za-z]+ ){0,2}?(\w[a-z]{2,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold)\b")
 """A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
@@ -329,6 +329,7 @@ _INSIDE = re.compile(
 """A symbol within a text: "generation in gwh for the year", "GWh sold"."""
 _SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
 """A unit that looks like a mark: "Prominence [m]"."""
+_SYMBOL = re.compile(r"[a-zµ]{1,2}[A-Z][a-z]?")
 _CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
 _CAMEL_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|p|each|every|a|an|pro|je)$", re.IGNORECASE)
@@ -364,6 +365,8 @@ def _unit_in(text: str) -> UnitPhrase | None:
     for match in reversed(list(_SEGMENTS.finditer(text)) if outside.strip() not in _WITHOUT_UNIT else ()):
         if phrase := parse_unit_phrase(match[1] or match[2], outside):
             return phrase
+        if _SYMBOL.fullmatch(match[1] or match[2]):
+            return None  # of a unit that is not known: "Est. MW (kDa)" is not in megawatts
     if "_" in text and " " not in text:
         return _coded(text.split("_"))
     if _CAMEL_CASE.fullmatch(text):

@@ -137,8 +137,14 @@ def _by_symbol() -> dict[str, str]:
     for record in sorted(_records("ontologies/units.csv"), key=lambda r: (len(r["name"]), r["name"])):
         for spelling in (*record["symbols"].split("\t"), *record["ucum"].split()):
             if spelling and spelling != "$":
-                found.setdefault(spelling.translate(_SUPERSCRIPTS), record["name"])
+                plain = spelling.translate(_SUPERSCRIPTS)
+                for form in (plain, _LITRE.sub("l", plain)):
+                    found.setdefault(form, record["name"])
     return found
+
+
+_LITRE = re.compile(r"L(?![a-zA-Z])(?<=[/.·µmcdhLn]L)")
+"""A litre of a compound or prefixed unit, which many write with a small letter: mg/ml."""
 
 
 @cache

@@ -29,6 +29,8 @@ TEXTS: list[tuple[str, str | None, int | None]] = [
     ("EUR", "CCY_EUR", None), ("Price (€)", "CCY_EUR", None), ("Revenue ($m)", "CCY_USD", 6),
     ("payments volume ( billions )", None, 9), ("Population (millions)", None, 6),
     ("Average population (x 1000)", None, 3), ("Number of shares (1,000)", None, None), ("(%)", "PERCENT", None),
+    ("Concentration (mg/ml)", "MilliGM-PER-MilliL", None), ("Flow (ml/min)", "MilliL-PER-MIN", None),
+    ("Z-Avg Dia. (nm)", "NanoM", None), ("Diameter (nm)", "NanoM", None),
     ("Δ in %", "PERCENT", None), ("% of Total", "PERCENT", None), ("Weight (kg)", "KiloGM", None),
     ("0-100 km/h (s)", "SEC", None), ("Break (min)", "MIN", None), ("2019-20 kg", "KiloGM", None),
     ("Length [m]", "M", None), ("Height (m)", "M", None), ("Distance, km", "KiloM", None),
@@ -41,7 +43,7 @@ NOTHING = [
     "", "Total", "Year", "Day", "Points", "Wins (W)", "Losses (L)", "Blocks (B)", "(a)", "A-1000", "SP-1,000", "(1)",
     "(unaudited)", "m", "(m)", "Note", "December 31", "2019", "Amount in 2019", "Class A", "Runs (in)", "Won", "GB",
     "M", "COP", "Gamma", "Grades", "b (pm)", "Population density (/mi²)", "Deaths (per 1000)", "Less than 1 year",
-    "x" * 1000,
+    "Est. MW (kDa)", "Fuel l/100 km", "x" * 1000,
 ]  # fmt: skip
 
 
