@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from kgtable.programs.algebra import (
+    And,
     ColumnRef,
     Compare,
     Constant,
@@ -167,6 +168,10 @@ class CellConditions(ColumnLinks):
                 inside = any(other & mask == mask and other != mask for other in best)
                 places = sorted(best[mask], key=lambda entry: (-entry[0], entry[1]))
                 top = places[0][0]
+                apart = list(self._containing_all(view, mask, [place for _, place in places], inside))
+                if apart:  # no one of these cells is meant
+                    yield from apart
+                    continue
                 exact = self._is_exact(places[0][1])
                 if top < 1.0 or not exact or len(stems_of(cells.text(places[0][1]))) != mask.bit_count():
                     for share, place in places[: 3 if len(places) > 3 else 4]:
@@ -205,6 +210,27 @@ class CellConditions(ColumnLinks):
             rows = sum(len(self.cells.rows(place)) for place in held[:50])
             expression = Compare(Relator.CONTAINS, view.ref, Constant(said))
             yield Condition(expression, mask, view.place, "contains", quality, size=rows, text=said)
+
+    def _containing_all(
+        self, view: ColumnView, mask: int, places: Sequence[tuple[int, int]], inside: bool
+    ) -> Iterator[Condition]:
+        """A containment of words that lie apart in the question, in several cells: "deposited from Acme Inc"."""
+        texts = {place: normal(self.cells.text(place)) for place in places}
+        runs: list[list[QuestionToken]] = []
+        for token in (token for token in self.question.tokens if mask >> token.index & 1):
+            if runs and runs[-1][-1].index == token.index - 1:
+                runs[-1].append(token)
+            else:
+                runs.append([token])
+        said = [normal(self.question.text[run[0].start : run[-1].end]).removesuffix("'s") for run in runs]
+        said = [words for words in said if any(words in text for text in texts.values())]
+        held = [place for place, text in texts.items() if all(words in text for words in said)]
+        if said and len(runs) > 1 and len(held) > 1:
+            parts = tuple(Compare(Relator.CONTAINS, view.ref, Constant(words)) for words in said)
+            rows = sum(len(self.cells.rows(place)) for place in held[:50])
+            expression: Expression = parts[0] if len(parts) == 1 else And(parts)
+            quality = 0.6 - (0.15 if inside else 0)
+            yield Condition(expression, mask, view.place, "contains", quality, size=rows, text=" ".join(said))
 
     def _listed(self, view: ColumnView, mask: int, said: str, held: Sequence[tuple[int, int]]) -> Iterator[Condition]:
         """The cells that list what the question says among other things: *French* in "French, German"."""
