@@ -27,15 +27,7 @@ from kgtable.errors import UsageError
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import Blocks
 from kgtable.graph.writers import writer_for
-from kgtable.ontology.column_stats import (
-    ColumnFact,
-    Proposals,
-    Propose,
-    Summary,
-    between_predicates,
-    by_name,
-    propose,
-)
+from kgtable.ontology.column_stats import ColumnFact, Proposals, Propose, Summary, between_predicates, by_name, propose
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
 from kgtable.tables.discovery import FileVersion, TableFile, Walk, file_version, walk

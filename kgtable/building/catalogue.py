@@ -294,8 +294,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise GraphVersionError(
-            f"The catalogue {path} is missing or damaged: {error}.",
-            hint="Build the graph again with kgtable build.",
+            f"The catalogue {path} is missing or damaged: {error}.", hint="Build the graph again with kgtable build."
         ) from error
 
 
@@ -385,23 +384,7 @@ def _document_record(row: tuple[Any, ...]) -> DocumentRecord:
 
 
 def _table_record(row: tuple[Any, ...]) -> TableRecord:
-    (
-        id,
-        path,
-        _,
-        sheet,
-        number,
-        media_type,
-        sha256,
-        title,
-        rows,
-        width,
-        cells,
-        quads,
-        facts,
-        tally,
-        notices,
-    ) = row
+    id, path, _, sheet, number, media_type, sha256, title, rows, width, cells, quads, facts, tally, notices = row
     return TableRecord(
         id, path, sheet, number, media_type, sha256, title, rows, width, cells, quads,
         tuple(_fact(id, *values) for values in json.loads(facts)),

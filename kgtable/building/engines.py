@@ -36,12 +36,7 @@ _TABLES = "data/table/"
 
 
 def connect(
-    directory: Path | str,
-    url: str,
-    *,
-    store: str | None = None,
-    dialect: str = "generic",
-    base: str | None = None,
+    directory: Path | str, url: str, *, store: str | None = None, dialect: str = "generic", base: str | None = None
 ) -> StoreEndpoint:
     """Make `directory` point to the graph behind a SPARQL endpoint, once the endpoint has answered.
 

@@ -194,8 +194,7 @@ class GraphDirectory:
         generation = self._pointed_generation(pointer)
         if generation is None:
             raise GraphNotFoundError(
-                f"The graph in {self.path} was never completed.",
-                hint=f"Run: kgtable build PATH --kg {self.path}",
+                f"The graph in {self.path} was never completed.", hint=f"Run: kgtable build PATH --kg {self.path}"
             )
         return generation
 
@@ -231,8 +230,7 @@ class GraphDirectory:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError) as error:
             raise GraphNotFoundError(
-                f"There is no graph in {self.path}.",
-                hint=f"Make one with: kgtable build PATH --kg {self.path}",
+                f"There is no graph in {self.path}.", hint=f"Make one with: kgtable build PATH --kg {self.path}"
             ) from error
         except OSError as error:
             raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
@@ -243,10 +241,7 @@ class GraphDirectory:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
         if "checksum" in content and content.pop("checksum") != checksum_of_json(content):
-            raise GraphVersionError(
-                f"{path} is damaged: it does not say what was written.",
-                hint=BUILD_AGAIN,
-            )
+            raise GraphVersionError(f"{path} is damaged: it does not say what was written.", hint=BUILD_AGAIN)
         if content.get("version") != FORMAT_VERSION:
             raise GraphVersionError(
                 f"The graph in {self.path} has format version {content.get('version')!r}; "
@@ -347,12 +342,7 @@ class GraphDirectory:
             )
         with storage_errors(self.path):
             make_folder(self.path)
-        parts = {
-            "query": endpoint.url,
-            "store": endpoint.store,
-            "dialect": endpoint.dialect,
-            "base": endpoint.base,
-        }
+        parts = {"query": endpoint.url, "store": endpoint.store, "dialect": endpoint.dialect, "base": endpoint.base}
         self._write({"format": FORMAT, "version": FORMAT_VERSION, "endpoint": parts})
 
     def _is_foreign(self) -> bool:

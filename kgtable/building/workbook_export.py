@@ -155,10 +155,7 @@ def _moment(text: str, shown: str, code: str) -> datetime.date | datetime.time |
 
 def _write_undated(saved: IO[bytes], handle: IO[bytes]) -> None:
     """Write a package again without the times at which its parts were written, and it was saved."""
-    with (
-        zipfile.ZipFile(saved) as source,
-        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as target,
-    ):
+    with zipfile.ZipFile(saved) as source, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as target:
         for name in source.namelist():
             part = source.read(name)
             if name == "docProps/core.xml":  # saving has put the time of the day there

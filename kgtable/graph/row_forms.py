@@ -40,11 +40,7 @@ class Form:
     __slots__ = ("about", "below", "pairs", "subject")
 
     def __init__(
-        self,
-        pairs: Template = (),
-        subject: FormSlot | None = None,
-        below: Template = (),
-        about: object = None,
+        self, pairs: Template = (), subject: FormSlot | None = None, below: Template = (), about: object = None
     ) -> None:
         self.pairs = pairs
         self.subject = subject

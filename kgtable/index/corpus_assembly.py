@@ -126,10 +126,7 @@ class CorpusAssembly:
         if not len(self._inferred):
             return content
         columns = tuple(
-            (
-                _beside_printed(name, self._inferred.used(content.id, at)) if is_missing_header(name) else name,
-                iri,
-            )
+            (_beside_printed(name, self._inferred.used(content.id, at)) if is_missing_header(name) else name, iri)
             for at, (name, iri) in enumerate(content.columns)
         )
         title = content.title

@@ -41,13 +41,7 @@ from kgtable.index.inferred.nearby_tables import NearbyTables, heads_of
 from kgtable.index.inferred.relations import TableRelations, short_of_joins
 from kgtable.index.postings import BoolArray, IntArray, Postings, ranges
 from kgtable.index.substring import Added, Strings, StringsWriter, update_grams, write_grams
-from kgtable.ontology.inferred_names import (
-    USED_FROM,
-    InferredName,
-    InferredNames,
-    is_missing_header,
-    is_missing_title,
-)
+from kgtable.ontology.inferred_names import USED_FROM, InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE, __version__
 
 
@@ -179,9 +173,7 @@ class CorpusUpdate:
             self._used(of, len(corpora[of].predicates), self._slices("column_predicate", of)) for of in (0, 1)
         )
         predicates = unite(
-            (corpora[0].predicates, corpora[1].predicates),
-            (of_predicates[0], of_predicates[1]),
-            folder / "predicates",
+            (corpora[0].predicates, corpora[1].predicates), (of_predicates[0], of_predicates[1]), folder / "predicates"
         )
         of_terms = tuple(self._used_terms(of, texts) for of in (0, 1))
         terms = unite((corpora[0].terms, corpora[1].terms), (of_terms[0], of_terms[1]), folder / "terms")
@@ -229,19 +221,11 @@ class CorpusUpdate:
     def _used_terms(self, of: int, texts: UnitedStrings) -> BoolArray:
         parts = self._sources[of].parts
         own_texts, own_tables = np.flatnonzero(texts.places[of][:-1] != NONE), self._at[self._source == of]
-        numbers = (
-            parts.text_terms.of(own_texts),
-            parts.named_terms.of(own_tables),
-            parts.around_terms.of(own_tables),
-        )
+        numbers = (parts.text_terms.of(own_texts), parts.named_terms.of(own_tables), parts.around_terms.of(own_tables))
         return self._used(of, len(self._sources[of].corpus.terms), numbers)
 
     def _copy_strings(self, folder: Path) -> None:
-        for name, kind in (
-            (PRINTED_CELLS, "cells"),
-            (PRINTED_ROWS, "rows"),
-            *((n, "tables") for n in PART_STRINGS),
-        ):
+        for name, kind in ((PRINTED_CELLS, "cells"), (PRINTED_ROWS, "rows"), *((n, "tables") for n in PART_STRINGS)):
             writer = StringsWriter(folder / name)
             for run in self._table_runs:
                 source = self._sources[run.source]
@@ -373,12 +357,7 @@ class EarlierCorpus:
 
     @classmethod
     def of_previous(
-        cls,
-        generation: Generation,
-        catalogue: Catalogue,
-        previous: Path | None,
-        version: str,
-        drift: int = 0,
+        cls, generation: Generation, catalogue: Catalogue, previous: Path | None, version: str, drift: int = 0
     ) -> EarlierCorpus | None:
         """That in the index `previous` of the generation before, if this version made it; `version` and `drift` are
         what the index says."""

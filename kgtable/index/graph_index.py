@@ -39,14 +39,7 @@ from kgtable.index.inferred.relations import (
     relation_blocks,
     updated_relations,
 )
-from kgtable.index.passage_index import (
-    PassageIndex,
-    Piece,
-    joined,
-    passages_of,
-    piece_texts,
-    write_passages,
-)
+from kgtable.index.passage_index import PassageIndex, Piece, joined, passages_of, piece_texts, write_passages
 from kgtable.index.postings import IntArray
 from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import ColumnFact, Proposals, Summary, clean_text, propose
@@ -367,9 +360,7 @@ def index_faults(folder: Path) -> Iterator[None]:
 
 
 def is_indexed(
-    generation: Generation,
-    embedding: str = DEFAULT,
-    load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    generation: Generation, embedding: str = DEFAULT, load: Callable[[str], Embedder | None] = embedder_or_lexical
 ) -> bool:
     """Whether the index of a generation exists, is complete, and equals what a build with this embedding makes."""
     folder = generation.index_path
@@ -514,10 +505,7 @@ class BuildEmbedding:
     """
 
     def __init__(
-        self,
-        name: str,
-        directory: GraphDirectory,
-        load: Callable[[str], Embedder | None] = embedder_or_lexical,
+        self, name: str, directory: GraphDirectory, load: Callable[[str], Embedder | None] = embedder_or_lexical
     ) -> None:
         self._name = name
         self._directory = directory

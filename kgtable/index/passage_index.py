@@ -56,9 +56,7 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[StoredPassage
     return passages, pieces
 
 
-def joined(
-    parts: Iterable[tuple[Sequence[StoredPassage], Sequence[Piece]]],
-) -> tuple[list[StoredPassage], list[Piece]]:
+def joined(parts: Iterable[tuple[Sequence[StoredPassage], Sequence[Piece]]]) -> tuple[list[StoredPassage], list[Piece]]:
     """Passages and pieces of several documents one after the other, the pieces renumbered."""
     passages: list[StoredPassage] = []
     pieces: list[Piece] = []

@@ -65,10 +65,7 @@ def _may_have_levels(column: ColumnProfile, lower: ColumnProfile, upper: ColumnP
 
 
 def _contained(
-    profiles: TableProfiles,
-    corpus: Corpus,
-    rows: dict[int, Mapping[str, list[int]]],
-    columns: Sequence[ColumnProfile],
+    profiles: TableProfiles, corpus: Corpus, rows: dict[int, Mapping[str, list[int]]], columns: Sequence[ColumnProfile]
 ) -> list[ContainedRows]:
     lower, upper, own = (rows.setdefault(c.number, _rows_of(corpus, c.number)) for c in columns)
     above = {row: name for name, places in upper.items() for row in places}

@@ -35,13 +35,7 @@ from kgtable.index.inferred.column_profiles import (
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
 from kgtable.ontology.column_stats import Embed
-from kgtable.ontology.inferred_names import (
-    USED_FROM,
-    InferredName,
-    InferredNames,
-    is_missing_header,
-    is_missing_title,
-)
+from kgtable.ontology.inferred_names import USED_FROM, InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE, read_shipped
 
 InferNames: TypeAlias = "Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]"
@@ -138,8 +132,7 @@ class NameFinder:
         self._known = [column for column in profiles.columns if not is_missing_header(column.name)]
         numbers: dict[tuple[str, ...], int] = {}
         self._group_of = np.array(
-            [numbers.setdefault(column.words or (column.name,), len(numbers)) for column in self._known],
-            dtype=np.int64,
+            [numbers.setdefault(column.words or (column.name,), len(numbers)) for column in self._known], dtype=np.int64
         )
         spellings: list[Counter[str]] = [Counter() for _ in numbers]
         forms: list[Counter[str]] = [Counter() for _ in numbers]

@@ -214,11 +214,7 @@ def find_relations(
 
 
 def updated_relations(
-    before: TableRelations,
-    found: TableRelations,
-    ids: Sequence[str],
-    kept: Collection[str],
-    near: Collection[str],
+    before: TableRelations, found: TableRelations, ids: Sequence[str], kept: Collection[str], near: Collection[str]
 ) -> TableRelations:
     """The relations of a graph after a few of its tables changed.
 
