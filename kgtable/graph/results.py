@@ -44,25 +44,19 @@ class ResultFormat(StrEnum):
         """The format by name or media type; raises `UsageError` for an unknown one."""
         wanted = name.lower().partition(";")[0].strip()
         for found in cls:
-            if wanted in {found.value, _MEDIA_TYPES.get(found, found.value), _SHORT.get(found, found.value)}:
+            if wanted in {found.value, *_OTHER_NAMES.get(found, ())}:
                 return found
         raise UsageError(f"Unknown result format {name!r}.", hint=f"Choose one of: {', '.join(cls)}.")
 
 
-_MEDIA_TYPES = {
-    ResultFormat.JSON: "application/sparql-results+json",
-    ResultFormat.CSV: "text/csv",
-    ResultFormat.TSV: "text/tab-separated-values",
-    ResultFormat.XML: "application/sparql-results+xml",
-    ResultFormat.TURTLE: "text/turtle",
-}
-_SHORT = {ResultFormat.TURTLE: "ttl"}
 _STANDARD = {
     ResultFormat.JSON: ox.QueryResultsFormat.JSON,
     ResultFormat.CSV: ox.QueryResultsFormat.CSV,
     ResultFormat.TSV: ox.QueryResultsFormat.TSV,
     ResultFormat.XML: ox.QueryResultsFormat.XML,
 }
+_OTHER_NAMES = {format: {standard.media_type.partition(";")[0]} for format, standard in _STANDARD.items()}
+_OTHER_NAMES[ResultFormat.TURTLE] = {ox.RdfFormat.TURTLE.media_type, "ttl"}
 
 
 _NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
@@ -98,9 +92,7 @@ def python_value(term: Any) -> Any:
             return _TIMES[datatype](term.value)
     except (ValueError, InvalidOperation):
         return term.value
-    if datatype == f"{XSD}boolean":
-        return term.value in ("true", "1")
-    return term.value
+    return term.value in ("true", "1") if datatype == f"{XSD}boolean" else term.value
 
 
 def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
@@ -165,27 +157,18 @@ def _printed(results: Results, format: ResultFormat | None, prefixes: Mapping[st
     if isinstance(results, ox.QueryTriples):
         if format not in (None, ResultFormat.TURTLE):
             raise UsageError(f"Triples cannot be printed as {format}.", hint="Use --format turtle.")
-        data = ox.serialize(results, format=ox.RdfFormat.TURTLE, prefixes=dict(prefixes))
-        return (data or b"").decode("utf-8")
+        return (ox.serialize(results, format=ox.RdfFormat.TURTLE, prefixes=dict(prefixes)) or b"").decode("utf-8")
     if format is ResultFormat.TURTLE:
         raise UsageError("Only triples can be printed as turtle.", hint="Use table, json, csv, tsv or xml.")
     if format is not None and format in _STANDARD:
-        data = results.serialize(format=_STANDARD[format])
-        data = well_formed_xml(data or b"") if format is ResultFormat.XML else data or b""
-        return data.decode("utf-8")
+        data = results.serialize(format=_STANDARD[format]) or b""
+        return (well_formed_xml(data) if format is ResultFormat.XML else data).decode("utf-8")
     if isinstance(results, ox.QueryBoolean):
         return "true\n" if results else "false\n"
-    return _text_table(results, prefixes)
-
-
-def _text_table(solutions: ox.QuerySolutions, prefixes: Mapping[str, str]) -> str:
-    names = [variable.value for variable in solutions.variables]
-    rows = [[_shown(solution[name], prefixes) for name in names] for solution in solutions]
-    return "".join(_aligned([names, ["-" * _width(name) for name in names], *rows])) + _count(len(rows))
-
-
-def _count(rows: int) -> str:
-    return f"({rows:,} row{'' if rows == 1 else 's'})\n"
+    names = [variable.value for variable in results.variables]
+    rows = [[_shown(solution[name], prefixes) for name in names] for solution in results]
+    lines = _aligned([names, ["-" * _width(name) for name in names], *rows])
+    return f"{''.join(lines)}({len(rows):,} row{'' if len(rows) == 1 else 's'})\n"
 
 
 def _shown(term: Any, prefixes: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ from kgtable.graph.terms import (
     QUDT,
     RDF_TYPE,
     RDFS,
+    ROW_CLASSES,
     WHOLE,
     XSD,
     Block,
@@ -101,7 +102,7 @@ class RdfWriter(ABC):
         """A pair of an open block, with a predicate unique within it."""
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
-        """Terms as they are written in object position."""
+        """Terms as they are written in object position; the empty text for an empty one."""
         return terms
 
     def block(self, subject: Term, pairs: Iterable[Pair]) -> str:
@@ -219,20 +220,15 @@ class JsonLdWriter(RdfWriter):
         self._context = names.prefixes
         self._compact: Callable[[str], str] = self._compacted
         self._between = self.between
-        self._namespaces = sorted(
-            ((iri, prefix) for prefix, iri in names.prefixes.items()), key=lambda item: -len(item[0])
-        )
+        self._namespaces = sorted(names.prefixes.items(), key=lambda item: -len(item[1]))
 
     def start(self) -> str:
-        """The context and the opening of the list of graphs."""
         return f'{{"@context": {_dumps(self._context)},\n"@graph": [\n'
 
     def end(self) -> str:
-        """The closing of the list."""
         return "\n]}\n"
 
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
-        """Pieces of some blocks."""
         self._compact, self._between = self._compacted, self.between
         is_start = name is None or share.is_first
         before = ""
@@ -255,20 +251,16 @@ class JsonLdWriter(RdfWriter):
             yield "]}"
 
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
-        """The text between two nodes, and a node without its end."""
         return self._between + _dumps(_node(subject, pairs, self._compact))[:-1]
 
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
-        """A key of an open node."""
         return f", {_dumps(self._compact(predicate[1:-1]))}: {_dumps(_value(value, self._compact))}"
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
-        """JSON values; the empty text for one."""
         shown = {term: _dumps(_value(term, self._compact)) if term else "" for term in set(terms)}
         return list(map(shown.__getitem__, terms))
 
     def block(self, subject: Term, pairs: Iterable[Pair]) -> str:
-        """A whole node."""
         try:
             return super().block(subject, pairs)
         except _AmbiguousIriError:
@@ -286,7 +278,7 @@ class JsonLdWriter(RdfWriter):
             yield from (self.block(*block) for blocks in part.rows() for block in blocks)
 
     def _compacted(self, iri: str) -> str:
-        for namespace, prefix in self._namespaces:
+        for prefix, namespace in self._namespaces:
             if iri.startswith(namespace) and not iri.startswith("//", len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
         scheme, _, rest = iri.partition(":")
@@ -376,11 +368,9 @@ class TurtleWriter(RdfWriter):
         self._remembered = lru_cache(_MOST_REMEMBERED)(self._abbreviate)
 
     def start(self) -> str:
-        """The prefixes."""
         return "".join(f"@prefix {prefix}: <{iri}> .\n" for iri, prefix in self._prefixes.items())
 
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
-        """Pieces of some blocks."""
         self._base = ""
         if name is not None and self._own.fullmatch(name):
             self._base = name[1:-1] + "/"
@@ -394,7 +384,6 @@ class TurtleWriter(RdfWriter):
             yield "}\n"
 
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
-        """A block without its point."""
         lines: list[str] = []
         previous = None
         for predicate, value in pairs:
@@ -407,11 +396,9 @@ class TurtleWriter(RdfWriter):
         return f"\n{self.short(subject)} " + " ;\n    ".join(lines)
 
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
-        """One more verb with its object."""
         return f" ;\n    {self.short(predicate)} {self.short(value)}"
 
     def terms(self, terms: Sequence[Term]) -> Sequence[str]:
-        """The shortest way to write each; the empty text for one."""
         return [self.short(term) if term else "" for term in terms]
 
     def short(self, term: Term) -> str:
@@ -426,12 +413,8 @@ class TurtleWriter(RdfWriter):
 
     def _abbreviate(self, term: Term) -> str:
         parts = _IRI_PARTS.fullmatch(term)
-        if parts is None:
-            return term
-        prefix = self._prefixes.get(parts[1])
-        if prefix is None or not _LOCAL_NAME.fullmatch(parts[2]):
-            return term
-        return f"{prefix}:{parts[2]}"
+        prefix = None if parts is None else self._prefixes.get(parts[1])
+        return term if not parts or prefix is None or not _LOCAL_NAME.fullmatch(parts[2]) else f"{prefix}:{parts[2]}"
 
     def _short_literal(self, term: Term) -> str:
         match = _TYPED.fullmatch(term)
@@ -459,7 +442,9 @@ class Format(StrEnum):
     @property
     def media_type(self) -> str:
         """The registered media type."""
-        return _MEDIA_TYPES[self]
+        known = ox.RdfFormat.from_extension(_SUFFIXES[self][0])
+        assert known is not None
+        return known.media_type
 
     @classmethod
     def of(cls, name: str) -> Format:
@@ -477,13 +462,6 @@ class Format(StrEnum):
         return next((found for found in cls if suffix in _SUFFIXES[found]), None)
 
 
-_MEDIA_TYPES = {
-    Format.TURTLE: "text/turtle",
-    Format.TRIG: "application/trig",
-    Format.NTRIPLES: "application/n-triples",
-    Format.NQUADS: "application/n-quads",
-    Format.JSONLD: "application/ld+json",
-}
 _SUFFIXES = {
     Format.TURTLE: ("ttl", "turtle"),
     Format.TRIG: ("trig",),
@@ -502,16 +480,13 @@ class LineWriter(RdfWriter):
         self._tail = ""
 
     def graph(self, name: Term | None, parts: Parts, share: Share = WHOLE) -> Iterator[str]:
-        """Pieces of some blocks."""
         self._tail = f" {name} .\n" if self._with_graphs and name else " .\n"
         return self.written(parts)
 
     def opened(self, subject: Term, pairs: Iterable[Pair]) -> str:
-        """The line of each pair."""
         return "".join([f"{subject} {predicate} {value}{self._tail}" for predicate, value in pairs])
 
     def added(self, subject: Term, predicate: Term, value: Term) -> str:
-        """Another line."""
         return f"{subject} {predicate} {value}{self._tail}"
 
     def is_separable(self, chunk: RowChunk) -> bool:
@@ -549,20 +524,7 @@ _Key: TypeAlias = tuple[int, ...]
 _POSITION = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]{1,9})(?:/([0-9]{1,9}))?>")
 _PARTS = {name: place for place, name in enumerate(("heading", "before", "after", "paragraph", "column"))}
 _BODY = len(_PARTS)
-_CLASSES = (
-    "Table",
-    "Column",
-    "Row",
-    "Group",
-    "TotalRow",
-    "FootnoteRow",
-    "OfWhichRow",
-    "StatisticRow",
-    "ChangeRow",
-    "HeaderRow",
-    "TitleRow",
-    "UnitRow",
-)
+_CLASSES = ("Table", "Column", "Row", *ROW_CLASSES.values(), "HeaderRow", "TitleRow", "UnitRow")
 _CLASS_ORDER = {f"<{KGT}{name}>": place for place, name in enumerate(_CLASSES)}
 _PREDICATES = (
     RDF_TYPE, f"<{KGT}table>", f"<{QUDT}numericValue>", f"<{KGT}lowerBound>", f"<{KGT}upperBound>",
@@ -615,7 +577,7 @@ def table_blocks(triples: Iterable[ox.Triple]) -> Iterator[Block]:
             if predicate == _PREDICATE:
                 columns[value] = min(int(match[2]), columns.get(value, int(match[2])))
     for subject in sorted(nodes, key=_subject_key):
-        yield subject, sorted(nodes[subject], key=lambda pair: _pair_key(pair, columns))
+        yield subject, sorted(nodes[subject], key=lambda pair: (_pair_place(pair, columns), pair[1], pair[0]))
 
 
 def plain_blocks(nodes: dict[Term, list[Pair]]) -> Iterator[Block]:
@@ -634,12 +596,8 @@ def _subject_key(subject: Term) -> tuple[_Key, Term]:
     return (_BODY, first, -1 if match[3] is None else int(match[3])), subject
 
 
-def _pair_key(pair: Pair, columns: dict[Term, int]) -> tuple[_Key, Term, Term]:
+def _pair_place(pair: Pair, columns: dict[Term, int]) -> _Key:
     predicate, value = pair
-    return _pair_place(predicate, value, columns), value, predicate
-
-
-def _pair_place(predicate: Term, value: Term, columns: dict[Term, int]) -> _Key:
     if predicate == RDF_TYPE:
         return 0, _CLASS_ORDER.get(value, len(_CLASSES))
     place = _PREDICATE_ORDER.get(predicate)
