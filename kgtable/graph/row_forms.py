@@ -30,22 +30,18 @@ class FormSlot(NamedTuple):
 Template: TypeAlias = tuple[tuple[Term, Term | FormSlot], ...]
 
 
+@dataclass(eq=False, slots=True)
 class Form:
     """The statements of cells that differ only in the texts of their slots: pairs of their row, and a block below it.
 
     The first form of a row is its head: its `subject` is the row itself. `about` says what those who made a form want
-    to know of it later.
+    to know of it later. Forms are equal only to themselves.
     """
 
-    __slots__ = ("about", "below", "pairs", "subject")
-
-    def __init__(
-        self, pairs: Template = (), subject: FormSlot | None = None, below: Template = (), about: object = None
-    ) -> None:
-        self.pairs = pairs
-        self.subject = subject
-        self.below = below
-        self.about = about
+    pairs: Template = ()
+    subject: FormSlot | None = None
+    below: Template = ()
+    about: object = None
 
     @property
     def is_head(self) -> bool:

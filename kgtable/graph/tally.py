@@ -75,7 +75,9 @@ def counted(parts: Parts, tally: Tally) -> Iterator[Block | RowChunk]:
     classes: Counter[Term] = Counter()
     for part in parts:
         templates: Iterable[tuple[Template, int]] = (
-            ((tuple(part[1]), 1),) if isinstance(part, tuple) else _of_chunk(part)
+            [(tuple(part[1]), 1)]
+            if isinstance(part, tuple)
+            else [(form.pairs + form.below, count) for run in part.runs for form, count in run.sizes.items()]
         )
         for template, count in templates:
             for predicate, value in template:
@@ -85,12 +87,6 @@ def counted(parts: Parts, tally: Tally) -> Iterator[Block | RowChunk]:
         yield part
     tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
     tally.classes.update({term[1:-1]: count for term, count in classes.items()})
-
-
-def _of_chunk(chunk: RowChunk) -> Iterator[tuple[Template, int]]:
-    for run in chunk.runs:
-        for form, count in run.sizes.items():
-            yield form.pairs + form.below, count
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
