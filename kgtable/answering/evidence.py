@@ -53,7 +53,7 @@ class TableSource(Protocol):
         """The existing rows of the grid among these, by number."""
         ...
 
-    def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
+    def fetch(self, wanted: Mapping[str, Collection[int]]) -> object:
         """Prefetch the frames of these tables and these rows of them in one batch."""
         ...
 

@@ -116,20 +116,27 @@ class TableReader:
 
     def table(self, id: str) -> Table:
         """The whole table, kept for the next call."""
-        return self._whole(id).table
+        return self.decoded(id).table
 
     def decoded(self, id: str) -> DecodedTable:
         """The whole table with the values of its cells, cached."""
-        return self._whole(id)
+        known = id in self._tables
+        found = self._keep(self._tables, id, _KEPT, lambda: self._read_whole(id))
+        if not known:
+            with self._lock:
+                cells = sum(map(_cells_of, self._tables.values()))
+                while cells > KEPT_CELLS and len(self._tables) > 1:
+                    cells -= _cells_of(self._tables.popitem(last=False)[1])
+        return found
 
     def quantities(self, id: str) -> Mapping[Position, CellContent]:
         """The numbers of all its cells by grid position."""
-        return self._whole(id).quantities
+        return self.decoded(id).quantities
 
     def values(self, id: str) -> Mapping[Position, Any]:
         """Cells that are more than text by grid position: exact numbers, years, dates, booleans, None for markers."""
         found: dict[Position, Any] = {}
-        for index, row in enumerate(self._whole(id).rows):
+        for index, row in enumerate(self.decoded(id).rows):
             for column, quantity in row.quantities.items():
                 found[index, column] = quantity.number
             for column, literal in row.literals.items():
@@ -172,15 +179,14 @@ class TableReader:
     def rows(self, id: str, rows: Iterable[int]) -> dict[int, TableRow]:
         """The rows of the grid that the table has among these, by number."""
         wanted = list(rows)
-        found = self._fetched({id: wanted})
+        found = self.fetch({id: wanted})
         return {row: known for row in wanted if (known := found.get((id, row))) is not None}
 
-    def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
-        """Read the frames of these tables and the given rows in one batch, except those that are known."""
-        self._fetched(wanted)
+    def fetch(self, wanted: Mapping[str, Collection[int]]) -> dict[tuple[str, int], TableRow | None]:
+        """Read the frames of these tables and the given rows in one batch, except those that are known.
 
-    def _fetched(self, wanted: Mapping[str, Collection[int]]) -> dict[tuple[str, int], TableRow | None]:
-        """The rows asked for, however many of them are kept for later calls."""
+        Returns all the rows, however many of them are kept for later calls.
+        """
         with self._lock:
             missing = [id for id in wanted if id not in self._tables and id not in self._frames]
             for id, frame in self._read_frames(missing).items():
@@ -256,29 +262,14 @@ class TableReader:
         """The statements of a table's graph about the body's surroundings and these rows of it, page by page."""
         triples = [triple for _, triple in self._framed([(self._graph(id),)])]
         known = {triple.subject.value for triple in triples if isinstance(triple.subject, ox.NamedNode)}
+        prefix = f"{self.names.table_iri(id)}/cell/"
         iris = ((self._graph(id), self.names.row_iri(id, row)) for row in rows)
         for part in _parts(subject for subject in iris if subject[1] not in known):
             found = [triple for _, triple in self._describe(part)]
-            triples += found
-            cells = dict.fromkeys(self._cells_in(id, found))
-            triples += (triple for _, triple in self._describe(cells))
+            objects = dict.fromkeys(triple.object for triple in found if isinstance(triple.object, ox.NamedNode))
+            cells = ((self._graph(id), node.value) for node in objects if node.value.startswith(prefix))
+            triples += [*found, *(triple for _, triple in self._describe(cells))]
         return TableStatements(id, self.names, triples)
-
-    def _cells_in(self, id: str, triples: Iterable[ox.Triple]) -> Iterator[_Subject]:
-        prefix = f"{self.names.table_iri(id)}/cell/"
-        for triple in triples:
-            if isinstance(triple.object, ox.NamedNode) and triple.object.value.startswith(prefix):
-                yield self._graph(id), triple.object.value
-
-    def _whole(self, id: str) -> DecodedTable:
-        known = id in self._tables
-        found = self._keep(self._tables, id, _KEPT, lambda: self._read_whole(id))
-        if not known:
-            with self._lock:
-                cells = sum(map(_cells_of, self._tables.values()))
-                while cells > KEPT_CELLS and len(self._tables) > 1:
-                    cells -= _cells_of(self._tables.popitem(last=False)[1])
-        return found
 
     def _read_whole(self, id: str) -> DecodedTable:
         whole = self._statements(id).whole()
@@ -301,7 +292,8 @@ class TableReader:
             triples: dict[str, list[ox.Triple]] = defaultdict(list)
             for table, triple in self._framed(graphs):
                 triples[table].append(triple)
-            found |= {id: self._frame(id, triples.get(self.names.table_iri(id), ())) for id in part}
+            for id in part:
+                found[id] = TableStatements(id, self.names, triples.get(self.names.table_iri(id), ())).frame()
         return found
 
     def _framed(self, graphs: Iterable[tuple[str]]) -> list[tuple[str, ox.Triple]]:
@@ -315,9 +307,6 @@ class TableReader:
         if self._known_contained is None:
             self._known_contained = _contained_rows(contained)
         return framed
-
-    def _frame(self, id: str, triples: Iterable[ox.Triple]) -> TableFrame:
-        return TableStatements(id, self.names, triples).frame()
 
     def _read_rows(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], TableRow | None]:
         found: dict[tuple[str, int], TableRow | None] = {}
