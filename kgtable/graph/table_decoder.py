@@ -248,30 +248,28 @@ class TableStatements:
 
     def _row(self, index: int) -> TableRow:
         node, contents = self._rows[index], self._contents(index)
-        label = "" if LABEL not in node else text_of(node[LABEL][0])
         literals = {
             column: found
             for predicate, column in self._columns.items()
             for found in node.get(predicate, ())
             if isinstance(found, ox.Literal) and found.datatype.value != _STRING
         }
-        return TableRow(self._texts(index), self._parent(node), contents, label, _kinds(node), literals, _summed(node))
+        label = _label(node) or ""
+        return TableRow(self._texts(index), _parent(node), contents, label, _kinds(node), literals, _summed(node))
+
+    def _width_of(self, node: NodeStatements) -> int:
+        return _integer(node, "width") if f"{KGT}width" in node else self._width
 
     def _texts(self, index: int) -> Row:
-        node = self._rows[index]
-        cells = [""] * (_integer(node, "width") if f"{KGT}width" in node else self._width)
+        cells = [""] * self._width_of(self._rows[index])
         for column, content in self._contents(index).items():
             cells[column] = content.text
         return tuple(cells)
 
-    def _parent(self, node: NodeStatements) -> int | None:
-        return int(node[GROUP][0].value.rpartition("/")[2]) if GROUP in node else None
-
     def _content_rows(self) -> Iterator[ContentRow]:
         for index, node in sorted(self._rows.items()):
-            parent = self._rows.get(-1 if (above := self._parent(node)) is None else above, _NOTHING)
-            found = self._contents(index)
-            if found:
+            if found := self._contents(index):
+                parent = self._rows.get(-1 if (above := _parent(node)) is None else above, _NOTHING)
                 is_header = bool(_kinds(node) & _ABOVE)
                 yield ContentRow(index, is_header, _label(node), _label(parent), tuple(sorted(found.items())))
 
@@ -279,8 +277,7 @@ class TableStatements:
         """The cells of a row that are not blank."""
         node = self._rows[index]
         if _kinds(node) & _ABOVE:
-            width = self._width if f"{KGT}width" not in node else _integer(node, "width")
-            texts = ((column, _text(self._cell(index, column), "text")) for column in range(width))
+            texts = ((column, _text(self._cell(index, column), "text")) for column in range(self._width_of(node)))
             return {column: CellContent(text, is_node=True) for column, text in texts if text is not None}
         return {
             column: cell_content(found, self._cell(index, column))
@@ -293,24 +290,21 @@ class TableStatements:
 
     def _meaning(self, index: int) -> Meaning | None:
         node = self._nodes[f"{self.iri}/column/{index}"]
-        role, kind = _local_name(node, "role"), _local_name(node, "measureKind")
+        role, kind = _local_name(node, f"{KGT}role", KGT), _local_name(node, f"{KGT}measureKind", KGT)
         if role is None:
             return None
-        quantity_kinds = node.get(f"{QUDT}hasQuantityKind")
         return Meaning(
             Role(role),
             None if kind is None else MeasureKind(kind),
             _text(node, "variant"),
-            None if quantity_kinds is None else str(quantity_kinds[0].value).removeprefix(QUANTITY_KIND),
+            _local_name(node, f"{QUDT}hasQuantityKind", QUANTITY_KIND),
             tuple(sorted(text_of(value) for value in node.get(f"{KGT}evidence", ()))),
             float(_text(node, "confidence") or 0),
             None if (grain := node.get(f"{KGT}grain")) is None else int(str(grain[0].value).rpartition("/")[2]),
         )
 
     def _structure(self) -> Structure:
-        parents = {
-            index: parent for index, node in sorted(self._rows.items()) if (parent := self._parent(node)) is not None
-        }
+        rows = sorted(self._rows.items())
         kinds: dict[str, set[int]] = defaultdict(set)
         for index, node in self._rows.items():
             for kind in _kinds(node):
@@ -324,12 +318,12 @@ class TableStatements:
             body_start=_integer(self._of_table, "bodyStart"),
             label_column=_integer(self._of_table, "labelColumn"),
             corner=_text(self._of_table, "corner") or "",
-            parents=parents,
-            summed={index: rows for index, node in sorted(self._rows.items()) if (rows := _summed(node))},
+            parents={index: parent for index, node in rows if (parent := _parent(node)) is not None},
+            summed={index: summed for index, node in rows if (summed := _summed(node))},
             measures={
                 index: MeasureKind(name)
-                for index, node in sorted(self._rows.items())
-                if (name := _local_name(node, "measureKind")) is not None
+                for index, node in rows
+                if (name := _local_name(node, f"{KGT}measureKind", KGT)) is not None
             },
             marks={} if marks is None else json.loads(marks),
             shared=parse_areas(_text(self._of_table, "shared") or ""),
@@ -383,7 +377,7 @@ def node_content(cell: NodeStatements) -> CellContent:
         _text(cell, "text") or "",
         True,
         _decimal(single or cell.get(LOWER), cell),
-        _local_unit(cell),
+        _local_name(cell, UNIT_OF, UNIT),
         _text(cell, "scale"),
         _text(cell, "note"),
         _text(cell, "period"),
@@ -393,21 +387,18 @@ def node_content(cell: NodeStatements) -> CellContent:
 
 
 def _decimal(values: list[ObjectTerm] | None, cell: NodeStatements) -> str | None:
+    """The text of a number; of one stored as a double with all the digits that are printed."""
     if values is None:
         return None
-    text = _exact(values[0], cell).removesuffix(".0")
+    number, text = values[0], str(values[0].value)
+    if isinstance(number, ox.Literal) and number.datatype.value == _DOUBLE:
+        text = exact_decimal(text, _text(cell, "text") or "")
+    text = text.removesuffix(".0")
     try:
         Decimal(text)
     except InvalidOperation as error:
         raise ValueError(f"{text!r} is not a number") from error
     return text
-
-
-def _exact(number: ObjectTerm, cell: NodeStatements) -> str:
-    """The text of a number; of one stored as a double with all the digits that are printed."""
-    if isinstance(number, ox.Literal) and number.datatype.value == _DOUBLE:
-        return exact_decimal(number.value, _text(cell, "text") or "")
-    return str(number.value)
 
 
 def is_plain_text(found: ObjectTerm | None) -> bool:
@@ -423,14 +414,13 @@ def _label(node: NodeStatements) -> str | None:
     return text_of(node[LABEL][0]) if LABEL in node else None
 
 
-def _local_unit(cell: NodeStatements) -> str | None:
-    units = cell.get(UNIT_OF)
-    return None if units is None else str(units[0].value).removeprefix(UNIT)
+def _parent(node: NodeStatements) -> int | None:
+    return int(node[GROUP][0].value.rpartition("/")[2]) if GROUP in node else None
 
 
-def _local_name(node: NodeStatements, name: str) -> str | None:
-    values = node.get(f"{KGT}{name}")
-    return None if values is None else str(values[0].value).removeprefix(KGT)
+def _local_name(node: NodeStatements, predicate: str, namespace: str) -> str | None:
+    values = node.get(predicate)
+    return None if values is None else str(values[0].value).removeprefix(namespace)
 
 
 def _integer(node: NodeStatements, name: str) -> int:
