@@ -236,12 +236,7 @@ def store_state(path: Path) -> str:
 
     RocksDB never changes a data file: a write makes its log longer, a flush or a new writer makes new files.
     """
-    kinds = ("CURRENT", "MANIFEST", ".log", ".sst")
-    found = sorted(
-        (entry.name, entry.stat().st_size)
-        for entry in path.iterdir()
-        if entry.name.startswith(kinds[:2]) or entry.name.endswith(kinds[2:])
-    )
+    found = sorted((entry.name, entry.stat().st_size) for entry in path.iterdir() if _is_essential(entry.name))
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
@@ -295,11 +290,6 @@ def leased(base: Path) -> tuple[Path, Lease]:
                 raise GraphNotFoundError(f"There is no store in {version}.", hint=BUILD_AGAIN) from error
 
 
-def _name(version: Path, pointer: Path) -> None:
-    with whole_file(pointer) as handle:
-        handle.write(f"{version.name}\n".encode("ascii"))
-
-
 class WorkingStore:
     """A private copy of a store's newest version, to be changed and published; for one writer at a time.
 
@@ -340,21 +330,18 @@ class WorkingStore:
                     shutil.copyfile(self.source / RECORD, version / _EARLIER)
                 record_checksums(version)
                 _sync_new_files(version)
-            _name(version, pointer_of(self.base))
+            with whole_file(pointer_of(self.base)) as handle:
+                handle.write(f"{version.name}\n".encode("ascii"))
         except BaseException:
             if newest(self.base) != version:
                 shutil.rmtree(version, ignore_errors=True)
             raise
         self.source = version
-        self._remove_older()
-        return version
-
-    def _remove_older(self) -> None:
-        """Remove the versions without readers."""
         for entry in [self.base, *self.base.parent.glob(f"{self.base.name}-*")]:
-            if entry != self.source and entry.is_dir():
+            if entry != version and entry.is_dir():
                 with suppress(OSError):
                     remove_unread(entry)
+        return version
 
     def close(self) -> None:
         """Throw the copy away."""
@@ -420,7 +407,7 @@ def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
     data = {name for name in known if name.endswith(".sst")}
     state = known.keys() - data
     try:
-        if most is not None and sum(_size(store / name) for name in data) > most:
+        if most is not None and sum(file.stat().st_size for file in store.glob("*.sst") if file.name in data) > most:
             data = set()
         if _was_written_to(store, state):
             return tuple(differing(store, {name for name in data if (store / name).exists()}))
@@ -448,18 +435,10 @@ def _is_essential(name: str) -> bool:
 
 def _was_written_to(store: Path, state: Collection[str]) -> bool:
     """Whether the engine opened a store for writing after its record was made: it writes a new manifest then."""
-    manifests = [name for name in state if name.startswith("MANIFEST-")]
-    if any((store / name).exists() for name in manifests):
+    if any((store / name).exists() for name in state if name.startswith("MANIFEST-")):
         return False
     try:
         current = (store / "CURRENT").read_bytes().strip()
     except FileNotFoundError:
         return False
     return current.startswith(b"MANIFEST-") and b"/" not in current and (store / os.fsdecode(current)).exists()
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
