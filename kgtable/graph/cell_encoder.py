@@ -157,10 +157,7 @@ class CellShaper:
         self._cells = [FormSlot(0, f"<{iri}/cell/", f"/{column}>") for column in range(width)]
         self._simple = tuple(map(has_simple_numbers, annotated.styles))
         self._seen: list[dict[str, _Seen]] = [{} for _ in range(width)]
-        self._sorts: dict[tuple[CellKind, str], int] = {
-            (CellKind.NUMBER, QUANTITY): _NUMBERS,
-            (CellKind.TEXT, _STRING): _TEXTS,
-        }
+        self._sorts = {(CellKind.NUMBER, QUANTITY): _NUMBERS, (CellKind.TEXT, _STRING): _TEXTS}
         self._counts: list[list[int]] = [[0, 0] for _ in range(width)]
         self._numeric: list[bool | None] = [simple and None for simple in self._simple]
         self._contexts: dict[tuple[object, ...], int] = {}
@@ -353,9 +350,8 @@ class CellShaper:
         return self._sort(column, kind, range_), form, (literal, lexical), None
 
     def _printed_form(self, column: int) -> Form:
-        cell = self._cells[column]
-        place = ((_ROW, FormSlot(0, '"', f'"^^<{XSD}integer>')), (_COLUMN, integer(column)))
-        below = (_PRINTED_TYPE, *place, (_TEXT, FormSlot(2)))
+        cell, row = self._cells[column], FormSlot(0, '"', f'"^^<{XSD}integer>')
+        below = (_PRINTED_TYPE, (_ROW, row), (_COLUMN, integer(column)), (_TEXT, FormSlot(2)))
         return Form(((self.predicates[column], FormSlot(1)), (PRINTED, cell)), cell, below)
 
     def _sort(self, column: int, kind: CellKind, range_: str) -> int:

@@ -8,7 +8,7 @@ number in a paragraph is a quantity as in a cell, with its words and where they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -232,10 +232,9 @@ def _headings_above(document: StoredDocument) -> list[str]:
 
 def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
     """The ids of all documents in a store, sorted."""
-    query = (
+    solutions = store.query(
         f"SELECT DISTINCT ?id WHERE {{ GRAPH ?document {{ ?document a <{KGT}Document> ; <{DCTERMS}identifier> ?id }} }}"
     )
-    solutions = store.query(query)
     assert isinstance(solutions, ox.QuerySolutions)
     return sorted(text_of(found["id"]) for found in solutions if isinstance(found["id"], ox.Literal))
 
@@ -282,13 +281,9 @@ def _number(iri: str) -> int:
 
 
 def _text(pairs: NodeStatements, predicate: str) -> str:
-    return next((text_of(term) for term in _values(pairs, predicate) if isinstance(term, ox.Literal)), "")
+    return next((text_of(term) for term in pairs.get(predicate, ()) if isinstance(term, ox.Literal)), "")
 
 
 def _integer(pairs: NodeStatements, predicate: str) -> int | None:
     text = _text(pairs, predicate)
     return int(text) if text.isdecimal() else None
-
-
-def _values(pairs: NodeStatements, predicate: str) -> Iterable[ObjectTerm]:
-    return pairs.get(predicate, ())

@@ -55,11 +55,9 @@ _ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
 _TOTAL_ROWS = frozenset((RDF_TYPE, f"<{KGT}{name}>") for name in ("TotalRow", "StatisticRow", "ChangeRow"))
 _ASIDE = frozenset((RDF_TYPE, f"<{KGT}{name}>") for field, name in ROW_CLASSES.items() if field != "groups")
 _TOTALS, _MEASURE_KIND = f"<{KGT}totals>", f"<{KGT}measureKind>"
-_HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
-_UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
-_TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
-_TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
-_HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
+_HEADER_TYPE, _UNIT_TYPE, _TITLE_TYPE, _TEXT_TYPE, _HEADER_CELL = (
+    (RDF_TYPE, f"<{KGT}{name}>") for name in ("HeaderRow", "UnitRow", "TitleRow", "ContextText", "HeaderCell")
+)
 HEAD_PREDICATES = (RDF_TYPE, TABLE, ROW, _MEASURE_KIND, _TOTALS, LABEL, SUBJECT, GROUP, WIDTH, PRINTED)
 CHUNK_ROWS, CHUNK_CELLS, CHUNK_CHARACTERS = 1024, 8192, 4_000_000
 """The limits of a chunk: larger ones would outgrow the processor's caches."""
@@ -104,8 +102,7 @@ class TableShape:
         """The table and its context, then its columns."""
         yield self.graph, list(self._table_pairs())
         yield from self._texts()
-        structure = self._table.structure
-        paths = {column.index: column for column in structure.columns}
+        columns = {column.index: column for column in self._table.columns}
         for index in range(self._table.grid.width):
             pairs = [
                 (RDF_TYPE, f"<{KGT}Column>"),
@@ -114,7 +111,7 @@ class TableShape:
                 (COLUMN, integer(index)),
                 (f"<{KGT}predicate>", self.cells.predicates[index]),
             ]
-            column = paths.get(index)
+            column = columns.get(index)
             if column is not None and column.path:
                 pairs.append((f"<{CSVW}titles>", text_literal(column.name)))
                 if len(column.path) > 1:
@@ -165,21 +162,15 @@ class TableShape:
                 yield f"<{KGT}{name}>", f"<{self._iri}/{name}/{order}>"
 
     def _text_groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        context = self._table.context
-        return (
-            ("heading", context.heading),
-            ("before", context.before),
-            ("after", context.after),
-            ("paragraph", context.paragraphs),
-        )
+        found = self._table.context
+        names = ("heading", "before", "after", "paragraph")
+        return tuple(zip(names, (found.heading, found.before, found.after, found.paragraphs), strict=True))
 
     def _texts(self) -> Iterator[Block]:
         for name, texts in self._text_groups():
             for order, text in enumerate(texts):
-                yield (
-                    f"<{self._iri}/{name}/{order}>",
-                    (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
-                )
+                pairs = (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text)))
+                yield f"<{self._iri}/{name}/{order}>", pairs
 
     def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[Numbered, Sequence[Block | RowChunk]]]:
         """Rows, given with their grid indexes, and their statements: header rows one by one, the others in chunks.
@@ -236,22 +227,18 @@ class TableShape:
         return (row[label_column].strip() if label_column < len(row) else "") or None
 
     def _header_row(self, index: int, row: Row) -> Iterator[Block]:
-        structure = self._table.structure
-        subject = f"<{self._iri}/row/{index}>"
-        number = integer(index)
+        structure, number = self._table.structure, integer(index)
         pairs = [_HEADER_TYPE if index in structure.header else _TITLE_TYPE]
         if index in structure.unit_rows:
             pairs.append(_UNIT_TYPE)
         pairs += ((TABLE, self.graph), (ROW, number))
         if len(row) != self._table.grid.width:
             pairs.append((WIDTH, integer(len(row))))
-        yield subject, pairs
+        yield f"<{self._iri}/row/{index}>", pairs
         for column, text in enumerate(row):
             if text:
-                yield (
-                    f"<{self._iri}/cell/{index}/{column}>",
-                    (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text))),
-                )
+                said = (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text)))
+                yield f"<{self._iri}/cell/{index}/{column}>", said
 
     def _body_rows(self, rows: Numbered) -> RowChunk:
         column = self._table.structure.label_column

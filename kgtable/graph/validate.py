@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -170,17 +171,14 @@ def opened(source: Store | Path | rdflib.Graph) -> Iterator[Store]:
         if isinstance(source, Path):
             _load(store, source)
         else:
-            text = _nquads(source)
+            if isinstance(source, Store):
+                text = source.dump(format=RdfFormat.N_QUADS) or b""
+            else:
+                format_ = "nquads" if isinstance(source, rdflib.Dataset) else "nt"
+                text = source.serialize(format=format_, encoding="utf-8")
             store.bulk_load(text, format=RdfFormat.N_QUADS)
         yield store
         del store
-
-
-def _nquads(source: Store | rdflib.Graph) -> bytes:
-    if isinstance(source, Store):
-        return source.dump(format=RdfFormat.N_QUADS) or b""
-    format_ = "nquads" if isinstance(source, rdflib.Dataset) else "nt"
-    return source.serialize(format=format_, encoding="utf-8")
 
 
 def _load(store: Store, path: Path) -> None:
@@ -225,7 +223,8 @@ def validate(source: Store | Path | rdflib.Graph, *, most: int = MOST_LISTED) ->
             form = vision.form(node.subject, node.values, node.classes_of)
             counts[form] += 1
             if form not in examples:
-                examples[form] = _example(node, vision)
+                classes = {value: node.classes_of(value) for iri, value in node.values if vision.looks_at_classes(iri)}
+                examples[form] = NodeExample(node.subject, node.values, classes)
         findings = judge(examples, shapes)
         return ValidationReport(
             violations=tuple(_violations(store, vision, findings, most)) if findings else (),
@@ -248,27 +247,17 @@ def _typed_nodes(store: Store, vision: ShapeVision) -> Iterator[_Seen]:
 
 def _classes_in(store: Store, graph: GraphName) -> Callable[[ShapeTerm], tuple[str, ...]]:
     """A function that returns the classes a graph states for a node; units of QUDT are qudt:Unit anywhere."""
-    remembered: dict[ShapeTerm, tuple[str, ...]] = {}
 
+    @lru_cache(_MOST_REMEMBERED)
     def classes_of(node: ShapeTerm) -> tuple[str, ...]:
         if isinstance(node, Literal):
             return ()
-        found = remembered.get(node)
-        if found is None:
-            stated = {str(quad.object)[1:-1] for quad in store.quads_for_pattern(node, _TYPE, None, graph)}
-            if isinstance(node, NamedNode) and node.value.startswith(UNIT) and node.value[len(UNIT) :] in units():
-                stated.add(f"{QUDT}Unit")
-            if len(remembered) > _MOST_REMEMBERED:
-                remembered.clear()
-            found = remembered[node] = tuple(sorted(stated))
-        return found
+        stated = {str(quad.object)[1:-1] for quad in store.quads_for_pattern(node, _TYPE, None, graph)}
+        if isinstance(node, NamedNode) and node.value.startswith(UNIT) and node.value[len(UNIT) :] in units():
+            stated.add(f"{QUDT}Unit")
+        return tuple(sorted(stated))
 
     return classes_of
-
-
-def _example(node: _Seen, vision: ShapeVision) -> NodeExample:
-    classes = {value: node.classes_of(value) for iri, value in node.values if vision.looks_at_classes(iri)}
-    return NodeExample(node.subject, node.values, classes)
 
 
 def _violations(

@@ -78,10 +78,6 @@ class Login(httpx.Auth):
             text = text.replace(form, b"***")
         return text
 
-    def masked_text(self, text: str) -> str:
-        """As `masked`, of a text."""
-        return self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """See `httpx.Auth`; one thread at a time updates the endpoint's state."""
         flow = self.auth_flow(request)
@@ -132,7 +128,6 @@ class Login(httpx.Auth):
 
 _BUSY = frozenset({429, 502, 503})
 _LONGEST_WAIT = 60.0
-_PIECE = 1 << 20
 _MEBIBYTE = 1 << 20
 
 
@@ -152,10 +147,6 @@ class HttpPolicy:
     most_unpacked: int = 2_048 * _MEBIBYTE
     most_ratio: int = 200
     ratio_from: int = 64 * _MEBIBYTE
-
-    def unpacks_to(self, sent: int) -> int:
-        """The maximum unpacked size of a reply of this many bytes."""
-        return min(self.most_unpacked, max(self.ratio_from, sent * self.most_ratio))
 
 
 @dataclass(frozen=True)
@@ -241,7 +232,7 @@ class EndpointClient:
         for attempt in range(policy.retries + 1):
             last = attempt == policy.retries
             try:
-                reply = self._logged_in(method, url, body, headers or {}, login)
+                reply = self._walked_through(method, url, body, headers or {}, login)
             except _BrokenConnectionError as error:
                 if last:
                     raise RemoteStoreError(
@@ -250,18 +241,13 @@ class EndpointClient:
                 policy.sleep(_wait(None, attempt))
                 continue
             if last or reply.status not in _BUSY:
-                return reply
+                break
             policy.sleep(_wait(reply.headers.get("retry-after"), attempt))
-        raise AssertionError("the last attempt returns or raises")
-
-    def _logged_in(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
-    ) -> HttpReply:
-        """Send a request with its credentials, which are masked if an error repeats them."""
-        reply = self._walked_through(method, url, body, headers, login)
         if login is None or reply.status < 300:
             return reply
-        return replace(reply, body=login.masked(reply.body), location=login.masked_text(reply.location))
+        # An error may repeat the credentials.
+        location = login.masked(reply.location.encode("utf-8", "replace")).decode("utf-8", "replace")
+        return replace(reply, body=login.masked(reply.body), location=location)
 
     def _walked_through(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
@@ -352,10 +338,10 @@ def _unpacked(body: bytes, response: httpx.Response, policy: HttpPolicy, url: st
             f"{url} answered in the encoding {encoding!r}, which was not asked for.",
             hint="Let it answer unpacked, or as gzip.",
         )
-    most = policy.unpacks_to(len(body))
+    most = min(policy.most_unpacked, max(policy.ratio_from, len(body) * policy.most_ratio))
     pieces, size = [], 0
     with gzip.GzipFile(fileobj=BytesIO(body)) as packed:
-        while piece := packed.read(_PIECE):
+        while piece := packed.read(_MEBIBYTE):
             size += len(piece)
             if size > most:
                 raise _too_large(url, most, " unpacked")
