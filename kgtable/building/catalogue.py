@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from itertools import starmap
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -212,29 +214,15 @@ class Catalogue:
         """Write a new file; raises `StorageError`."""
         with storage_errors(path):
             try:
+                files = self.files.values()
+                tables = ((table, position) for file in files for position, table in enumerate(file.tables))
                 with closing(sqlite3.connect(path)) as connection, connection:
                     connection.execute("PRAGMA journal_mode = MEMORY")
                     connection.executescript(_SCHEMA)
-                    connection.executemany(
-                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
-                        (_stored(_file_row(file)) for file in self.files.values()),
-                    )
-                    connection.executemany(
-                        "INSERT INTO stamps VALUES (?, ?)",
-                        (_stored((file.path, file.stamp)) for file in self.files.values() if file.stamp),
-                    )
-                    connection.executemany(
-                        f"INSERT INTO documents VALUES ({', '.join('?' * 12)})",  # noqa: S608
-                        (_stored(_document_row(document)) for document in self.documents.values()),
-                    )
-                    connection.executemany(
-                        f"INSERT INTO tables VALUES ({', '.join('?' * 15)})",  # noqa: S608
-                        (
-                            _stored(_table_row(table, position))
-                            for file in self.files.values()
-                            for position, table in enumerate(file.tables)
-                        ),
-                    )
+                    _insert(connection, "files", 6, map(_file_row, files))
+                    _insert(connection, "stamps", 2, ((file.path, file.stamp) for file in files if file.stamp))
+                    _insert(connection, "documents", 12, map(_document_row, self.documents.values()))
+                    _insert(connection, "tables", 15, starmap(_table_row, tables))
             except sqlite3.Error as error:
                 raise OSError(str(error)) from error
 
@@ -242,26 +230,16 @@ class Catalogue:
     def load(cls, path: Path) -> Catalogue:
         """Read a saved catalogue; raises `GraphVersionError` if it is missing or damaged."""
         with _reading(path) as connection:
-            tables: dict[str, list[TableRecord]] = {}
+            tables: dict[str, list[TableRecord]] = defaultdict(list)
             rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
             for row in map(_read_back, rows):
-                tables.setdefault(str(row[1]), []).append(_table_record(row))
-            texts = {str(row[1]): _document_record(row) for row in map(_read_back, _documents(connection))}
-            stamps = dict(map(_read_back, _stamps(connection)))
+                tables[row[1]].append(_table_record(row))
+            texts = {row[1]: _document_record(row) for row in _later_rows(connection, "documents")}
+            stamps = defaultdict[str, str](str, _later_rows(connection, "stamps"))
             files = connection.execute("SELECT * FROM files ORDER BY rowid")
             return cls(
-                FileRecord(
-                    path,
-                    id,
-                    digest,
-                    settings,
-                    location,
-                    tuple(tables.get(path, ())),
-                    error,
-                    texts.get(path),
-                    stamps.get(path, ""),
-                )
-                for path, id, digest, settings, error, location in map(_read_back, files)
+                FileRecord(path, id, digest, settings, place, tuple(tables[path]), error, texts.get(path), stamps[path])
+                for path, id, digest, settings, error, place in map(_read_back, files)
             )
 
 
@@ -273,14 +251,9 @@ def _saved_versions(path: Path) -> tuple[_Versions, _Versions]:
     with _reading(path) as connection:
         rows = connection.execute("SELECT path, digest, settings FROM files")
         files = {file: (file, *rest) for file, *rest in map(_read_back, rows)}
-        tables, documents = (
-            {
-                id: files[file]
-                for id, file in map(_read_back, connection.execute(f"SELECT id, path FROM {kind}"))  # noqa: S608
-            }
-            for kind in (("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE"))
-        )
-        return tables, documents
+        tables = map(_read_back, connection.execute("SELECT id, path FROM tables"))
+        documents = _later_rows(connection, "documents", "id, path")
+        return {id: files[file] for id, file in tables}, {id: files[file] for id, file in documents}
 
 
 @contextmanager
@@ -302,22 +275,15 @@ def _equal(old: Mapping[str, tuple[str, ...]], new: Mapping[str, tuple[str, ...]
     return {id for id in new.keys() & old.keys() if old[id] == new[id]}
 
 
-def _documents(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """The rows of documents; a graph that was built before there were any has no table of them."""
-    return connection.execute("SELECT * FROM documents") if _has_documents(connection) else ()
+def _later_rows(connection: sqlite3.Connection, table: str, columns: str = "*") -> Iterator[tuple[Any, ...]]:
+    """The rows of a table that older graphs do not have."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+        yield from map(_read_back, connection.execute(f"SELECT {columns} FROM {table}"))  # noqa: S608
 
 
-def _stamps(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """The stamps of files; an older graph has none."""
-    return connection.execute("SELECT * FROM stamps") if _has_table(connection, "stamps") else ()
-
-
-def _has_documents(connection: sqlite3.Connection) -> bool:
-    return _has_table(connection, "documents")
-
-
-def _has_table(connection: sqlite3.Connection, name: str) -> bool:
-    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
+def _insert(connection: sqlite3.Connection, table: str, columns: int, rows: Iterable[tuple[object, ...]]) -> None:
+    statement = f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608
+    connection.executemany(statement, map(_stored, rows))
 
 
 def _stored(row: tuple[object, ...]) -> tuple[object, ...]:
@@ -374,38 +340,25 @@ def _document_row(document: DocumentRecord) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-_DOCUMENT_FIELDS = tuple(field.name for field in fields(DocumentRecord))
-
-
 def _document_record(row: tuple[Any, ...]) -> DocumentRecord:
-    found: dict[str, Any] = dict(zip(_DOCUMENT_FIELDS, row, strict=True))
-    notices = tuple(Notice(*notice) for notice in json.loads(found["notices"]))
-    return DocumentRecord(**found | {"tally": json.loads(found["tally"]), "notices": notices})
+    *about, tally, notices = row
+    return replace(DocumentRecord(*about), tally=json.loads(tally), notices=_noted(notices))
 
 
 def _table_record(row: tuple[Any, ...]) -> TableRecord:
-    id, path, _, sheet, number, media_type, sha256, title, rows, width, cells, quads, facts, tally, notices = row
-    return TableRecord(
-        id, path, sheet, number, media_type, sha256, title, rows, width, cells, quads,
-        tuple(_fact(id, *values) for values in json.loads(facts)),
-        json.loads(tally),
-        tuple(Notice(*notice) for notice in json.loads(notices)),
-    )  # fmt: skip
+    id, path, _, *about, facts, tally, notices = row
+    found = tuple(_fact(id, fact) for fact in json.loads(facts))
+    return replace(TableRecord(id, path, *about), facts=found, tally=json.loads(tally), notices=_noted(notices))
 
 
-def _fact(
-    table: str,
-    index: int,
-    name: str,
-    predicate: str,
-    ranges: dict[str, int],
-    units: dict[str, int],
-    scales: dict[str, int],
-    generated: str,
-    meaning: list[Any] | None,
-) -> ColumnFact:
+def _noted(notices: str) -> tuple[Notice, ...]:
+    return tuple(Notice(*notice) for notice in json.loads(notices))
+
+
+def _fact(table: str, stored: list[Any]) -> ColumnFact:
     from kgtable.ontology.column_stats import ColumnFact
 
+    index, name, predicate, ranges, units, scales, generated, meaning = stored
     by_power = {int(power): count for power, count in scales.items()}
     return ColumnFact(table, index, name, predicate, ranges, units, by_power, generated, _meaning(meaning))
 
