@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import dropwhile, groupby, takewhile
 
 from pyoxigraph import Triple
 
@@ -33,8 +33,8 @@ from kgtable.graph.terms import (
     Pair,
     encode,
     integer,
-    quote,
     text_literal,
+    typed,
 )
 from kgtable.resources import __version__, shipped_path
 
@@ -73,13 +73,12 @@ def parse_example(name: str, text: str) -> ExampleQuery:
     'Everything'
     """
     lines = text.strip().splitlines()
-    head = 0
-    while head < len(lines) and lines[head].startswith("#"):
-        head += 1
-    comments = [line.lstrip("# ").rstrip() for line in lines[:head]]
-    return ExampleQuery(
-        name, comments[0] if comments else name, " ".join(comments[1:]), "\n".join(lines[head:]).strip()
-    )
+    title, *comments = [line.lstrip("# ").rstrip() for line in takewhile(_is_comment, lines)] or [name]
+    return ExampleQuery(name, title, " ".join(comments), "\n".join(dropwhile(_is_comment, lines)).strip())
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#")
 
 
 def self_description(names: Namespaces) -> Iterator[Block]:
@@ -87,29 +86,22 @@ def self_description(names: Namespaces) -> Iterator[Block]:
     dataset = f"<{names.dataset_iri}>"
     yield dataset, [(f"<{SH}declare>", f"<{names.dataset_iri}/prefix/{name}>") for name in names.prefixes]
     for name, namespace in names.prefixes.items():
-        yield (
-            f"<{names.dataset_iri}/prefix/{name}>",
-            [
-                (RDF_TYPE, f"<{SH}PrefixDeclaration>"),
-                (f"<{SH}prefix>", text_literal(name)),
-                (f"<{SH}namespace>", f"{quote(namespace)}^^<{XSD}anyURI>"),
-            ],
-        )
+        pairs = [
+            (RDF_TYPE, f"<{SH}PrefixDeclaration>"),
+            (f"<{SH}prefix>", text_literal(name)),
+            (f"<{SH}namespace>", typed(namespace, f"{XSD}anyURI")),
+        ]
+        yield f"<{names.dataset_iri}/prefix/{name}>", pairs
     for example in examples():
-        yield f"<{names.dataset_iri}/example/{example.name}>", _example_pairs(example, dataset)
-
-
-def _example_pairs(example: ExampleQuery, dataset: str) -> list[Pair]:
-    form = example.form
-    pairs = [
-        (RDF_TYPE, f"<{SH}SPARQLExecutable>"),
-        (RDF_TYPE, f"<{SH}SPARQL{form.capitalize()}Executable>"),
-        (f"<{RDFS}label>", text_literal(example.title)),
-        (f"<{RDFS}comment>", text_literal(example.comment or example.title)),
-        (f"<{SH}prefixes>", dataset),
-        (f"<{SH}{form}>", text_literal(example.query)),
-    ]
-    return pairs
+        pairs = [
+            (RDF_TYPE, f"<{SH}SPARQLExecutable>"),
+            (RDF_TYPE, f"<{SH}SPARQL{example.form.capitalize()}Executable>"),
+            (f"<{RDFS}label>", text_literal(example.title)),
+            (f"<{RDFS}comment>", text_literal(example.comment or example.title)),
+            (f"<{SH}prefixes>", dataset),
+            (f"<{SH}{example.form}>", text_literal(example.query)),
+        ]
+        yield f"<{names.dataset_iri}/example/{example.name}>", pairs
 
 
 _SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"
@@ -143,30 +135,25 @@ def dataset_blocks(
     pairs += ((f"<{DCTERMS}hasPart>", f"<{names.table_iri(table.id)}>") for table in tables)
     pairs += ((f"<{DCTERMS}hasPart>", f"<{names.document_iri(text.id)}>") for text in documents)
     yield dataset, pairs
-    yield (
-        f"<{names.base}conversion>",
-        [(RDF_TYPE, f"<{PROV}Activity>"), (f"<{PROV}wasAssociatedWith>", f"<{names.base}kgtable>")],
-    )
-    yield (
-        f"<{names.base}kgtable>",
-        [(RDF_TYPE, f"<{PROV}SoftwareAgent>"), (f"<{RDFS}label>", text_literal(f"kgtable {__version__}"))],
-    )
+    pairs = [(RDF_TYPE, f"<{PROV}Activity>"), (f"<{PROV}wasAssociatedWith>", f"<{names.base}kgtable>")]
+    yield f"<{names.base}conversion>", pairs
+    pairs = [(RDF_TYPE, f"<{PROV}SoftwareAgent>"), (f"<{RDFS}label>", text_literal(f"kgtable {__version__}"))]
+    yield f"<{names.base}kgtable>", pairs
     for iri in classes:
-        yield (
-            f"<{names.dataset_iri}/class/{encode(iri)}>",
-            [(f"<{VOID}class>", f"<{iri}>"), (f"<{VOID}entities>", integer(tally.classes[iri]))],
-        )
+        pairs = [(f"<{VOID}class>", f"<{iri}>"), (f"<{VOID}entities>", integer(tally.classes[iri]))]
+        yield f"<{names.dataset_iri}/class/{encode(iri)}>", pairs
     for iri in properties:
-        yield (
-            f"<{names.dataset_iri}/property/{encode(iri)}>",
-            [(f"<{VOID}property>", f"<{iri}>"), (f"<{VOID}triples>", integer(tally.predicates[iri]))],
-        )
+        pairs = [(f"<{VOID}property>", f"<{iri}>"), (f"<{VOID}triples>", integer(tally.predicates[iri]))]
+        yield f"<{names.dataset_iri}/property/{encode(iri)}>", pairs
     yield from self_description(names)
     yield from _sources((*tables, *documents), names)
     for table in tables:
-        yield from _table(table, names)
+        iri = names.table_iri(table.id)
+        sheet = [] if table.sheet is None else [(f"<{KGT}sheet>", text_literal(table.sheet))]
+        yield f"<{iri}>", [*_graph_pairs(table, iri, names), *sheet]
     for document in documents:
-        yield from _document(document, names)
+        iri = names.document_iri(document.id)
+        yield f"<{iri}>", _graph_pairs(document, iri, names)
 
 
 def _source_iri(path: str, names: Namespaces) -> str:
@@ -185,18 +172,6 @@ def _sources(tables: Iterable[TableRecord | DocumentRecord], names: Namespaces) 
         if sha256:
             pairs.append((f"<{KGT}sha256>", text_literal(sha256)))
         yield _source_iri(path, names), pairs
-
-
-def _table(table: TableRecord, names: Namespaces) -> Iterator[Block]:
-    pairs = _graph_pairs(table, names.table_iri(table.id), names)
-    if table.sheet is not None:
-        pairs.append((f"<{KGT}sheet>", text_literal(table.sheet)))
-    yield f"<{names.table_iri(table.id)}>", pairs
-
-
-def _document(document: DocumentRecord, names: Namespaces) -> Iterator[Block]:
-    iri = names.document_iri(document.id)
-    yield f"<{iri}>", _graph_pairs(document, iri, names)
 
 
 def _graph_pairs(record: TableRecord | DocumentRecord, iri: str, names: Namespaces) -> list[Pair]:
