@@ -137,8 +137,7 @@ def make_plan(found: Walk, before: Catalogue, settings: ConversionOptions, *, sa
     if same_base:
         stale += _in_unreadable_folders(found, before)
     order = (*(file.relative for file in files), *(record.path for record in stale))
-    quads = _quads(before.files.values())
-    if _quads(kept) < (1 - CONVERT_ALL_ABOVE) * quads:
+    if _quads(kept) < (1 - CONVERT_ALL_ABOVE) * _quads(before.files.values()):
         changed = [(file, versions[file.relative]) for file in files if file.relative in versions]
         kept = []
     return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable))
@@ -172,15 +171,14 @@ def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecor
 
 
 def _is_same(record: FileRecord, file: TableFile, digest: str, settings: ConversionOptions) -> bool:
-    if (record.id, record.digest) != (file.id, digest):
-        return False
-    return record.settings == settings.key((fact for table in record.tables for fact in table.facts), file)
+    facts = (fact for table in record.tables for fact in table.facts)
+    return (record.id, record.digest) == (file.id, digest) and record.settings == settings.key(facts, file)
 
 
 class GenerationContent:
     """Conversion of the planned files.
 
-    Catalogue, ontology and description are complete once `texts` was walked to its end.
+    Catalogue, ontology and description are complete once `table_texts` was walked to its end.
     """
 
     def __init__(
@@ -203,17 +201,7 @@ class GenerationContent:
         self._records: list[FileRecord] = []
         self._done: set[str] = set()
         self.contents: list[Path] = []
-        """The part files with the contents of the tables that `texts` converted, in order."""
-
-    def texts(self, folder: Path) -> Iterator[Path]:
-        """The text of the tables as files in `folder`, and of the default graph as the last one.
-
-        One after another they are a document only in a format without anything between its graphs.
-        """
-        yield from self.table_texts(folder)
-        path = folder / "description"
-        self.describe(path, ())
-        yield path
+        """The part files with the contents of the tables that `table_texts` converted, in order."""
 
     def table_texts(self, folder: Path) -> Iterator[Path]:
         """The text of the tables as files in `folder`."""
@@ -284,11 +272,6 @@ class GenerationContent:
         blocks = [*self.default_graph(), *found]
         out.writelines(piece.encode("utf-8") for piece in writer.graph(None, blocks))
 
-    @property
-    def kept_graphs(self) -> list[str]:
-        """The names of the unchanged graphs."""
-        return Catalogue(self.plan.kept).graphs(self.names)
-
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""
         catalogue = self.catalogue()
@@ -348,9 +331,8 @@ def convert_tables(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
-    plan = BuildPlan(
-        (), tuple((settings.told(file), None) for file in found.files), tuple(file.relative for file in found.files)
-    )
+    files = found.files
+    plan = BuildPlan((), tuple((settings.told(file), None) for file in files), tuple(file.relative for file in files))
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = GenerationContent(plan, settings, workers, progress, runner=runner)
         assembly.write(out, Path(folder))

@@ -51,10 +51,8 @@ def conversion_version() -> str:
     A graph that was built by another version is converted again.
     """
     digest = hashlib.sha256(__version__.encode())
-    folders = [(PACKAGE / room, "*.py") for room in _CONVERTING]
-    paths = [path for folder, pattern in folders for path in folder.rglob(pattern)]
-    paths += [path for path in shipped_path("ontologies").rglob("*") if path.is_file()]
-    for path in sorted(filter(Path.is_file, [*paths, *_CONVERTERS])):
+    paths = [path for room in _CONVERTING for path in (PACKAGE / room).rglob("*.py")]
+    for path in sorted(filter(Path.is_file, [*paths, *shipped_path("ontologies").rglob("*"), *_CONVERTERS])):
         digest.update(f"\0{path.name}\0".encode("utf-8", "surrogatepass") + path.read_bytes())
     return digest.hexdigest()
 
@@ -469,17 +467,13 @@ class TableConversion:
     def _parts(self) -> Parts:
         if self._share.is_first:
             yield from self._shape.description()
-        for rows, said in self._shape.rows(self._shared_rows()):
+        for rows, said in self._shape.rows(self._numbered_rows()):
+            self.rows += len(rows)
             if self._contents is not None:
                 self._contents.add(self._shape.content_rows(rows, said))
             yield from said
         if self._contents is not None:
             self._contents.flush()
-
-    def _shared_rows(self) -> Iterator[tuple[int, Row]]:
-        for index, row in self._numbered_rows():
-            self.rows += 1
-            yield index, row
 
     def _numbered_rows(self) -> Iterator[tuple[int, Row]]:
         """The rows of the share with their grid indexes."""

@@ -303,12 +303,8 @@ def _load_tables(
                 known = set(before.graphs(Namespaces(previous.base)))
                 carry_over(previous.store_path, generation.store_path, known)
             return False
-        gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
+        kept = Catalogue(assembly.plan.kept).graphs(assembly.names)
+        gone = sorted(set(before.graphs(assembly.names)).difference(kept))
         change_store(previous.store_path, generation.store_path, gone, tables, assembly.progress)
-        return _is_described(previous)
-
-
-def _is_described(previous: Generation) -> bool:
-    """Whether the default graph of a generation holds its description as it was written, and nobody changed it."""
-    path = previous.description_path
-    return path.exists() and not differing(previous.path, [path.name], PARTS) and previous.is_as_made
+        path = previous.description_path
+        return path.exists() and not differing(previous.path, [path.name], PARTS) and previous.is_as_made
