@@ -190,8 +190,7 @@ class GraphDirectory:
         Raises `GraphNotFoundError` if there is none and `GraphVersionError` for a directory of
         another kind or version.
         """
-        pointer = self._pointer()
-        generation = self._pointed_generation(pointer)
+        generation = self._pointed_generation(self._pointer())
         if generation is None:
             raise GraphNotFoundError(
                 f"The graph in {self.path} was never completed.", hint=f"Run: kgtable build PATH --kg {self.path}"
@@ -200,8 +199,7 @@ class GraphDirectory:
 
     def endpoint(self) -> StoreEndpoint | None:
         """The endpoint that the directory points to; None if it holds a graph."""
-        pointer = self._pointer()
-        content = pointer.get("endpoint")
+        content = self._pointer().get("endpoint")
         if not isinstance(content, dict):
             return None
         url, store = content.get("query"), content.get("store")
@@ -329,7 +327,7 @@ class GraphDirectory:
                 generation.record_parts()
                 sync_tree(generation.path)
                 sync_folder(self.generations_path)
-        self._write(_pointer_to(None if generation is None else generation.number, base))
+        self._write({"generation": None if generation is None else generation.number, "base": base})
 
     def point_to_endpoint(self, endpoint: StoreEndpoint) -> None:
         """Make a new or empty directory, or one that points to an endpoint, point to this one.
@@ -343,7 +341,7 @@ class GraphDirectory:
         with storage_errors(self.path):
             make_folder(self.path)
         parts = {"query": endpoint.url, "store": endpoint.store, "dialect": endpoint.dialect, "base": endpoint.base}
-        self._write({"format": FORMAT, "version": FORMAT_VERSION, "endpoint": parts})
+        self._write({"endpoint": parts})
 
     def _is_foreign(self) -> bool:
         """Whether the directory holds other things than a graph."""
@@ -351,19 +349,12 @@ class GraphDirectory:
             return False
         return any(not entry.name.startswith(".") for entry in self.path.iterdir())
 
-    def _write(self, content: dict[str, Any]) -> None:
-        _write_json(self.path / POINTER, content)
-
-
-def _pointer_to(generation: int | None, base: str) -> dict[str, Any]:
-    return {"format": FORMAT, "version": FORMAT_VERSION, "generation": generation, "base": base}
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write an object with its checksum, in one step. Raises `StorageError`."""
-    content = content | {"checksum": checksum_of_json(content)}
-    with whole_file(path) as handle:
-        handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
+    def _write(self, target: dict[str, Any]) -> None:
+        """Write the pointer with its checksum, in one step. Raises `StorageError`."""
+        content = {"format": FORMAT, "version": FORMAT_VERSION, **target}
+        content["checksum"] = checksum_of_json(content)
+        with whole_file(self.path / POINTER) as handle:
+            handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
 
 
 def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from itertools import compress, count
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgtable.building.conversion_report import Progress, silent
@@ -128,20 +127,14 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             del store, old
 
 
-def _hashes(path: Path) -> npt.NDArray[np.int64]:
-    with path.open("rb") as lines:
-        return np.fromiter(map(hash, lines), np.int64)
-
-
 def differing_lines(before: Path, now: Path) -> tuple[list[bytes], list[bytes]]:
     """The lines of one file that the other lacks, and vice versa. Raises `OSError`."""
-    old, new = _hashes(before), _hashes(now)
-    return _lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old))
-
-
-def _lines(path: Path, wanted: npt.NDArray[np.bool_]) -> list[bytes]:
-    with path.open("rb") as lines:
-        return list(compress(lines, wanted.tolist()))
+    with before.open("rb") as earlier, now.open("rb") as later:
+        old, new = (np.fromiter(map(hash, lines), np.int64) for lines in (earlier, later))
+        earlier.seek(0)
+        later.seek(0)
+        gone, added = ~np.isin(old, new), ~np.isin(new, old)
+        return list(compress(earlier, gone.tolist())), list(compress(later, added.tolist()))
 
 
 def change_store(
@@ -152,16 +145,15 @@ def change_store(
     The `removed` graphs are emptied, then the N-Quads files are loaded and deleted. The previous store is not touched:
     its data files are shared by hard links. Raises `StorageError`.
     """
+
+    def exchange(store: ox.Store) -> None:
+        for name in removed:
+            store.remove_graph(ox.NamedNode(name))
+        _load(store, nquads, progress)
+
     with _store_errors(path, previous):
         copy_store(previous, path)
-        store = ox.Store(str(path))
-        try:
-            for name in removed:
-                store.remove_graph(ox.NamedNode(name))
-            _load(store, nquads, progress)
-            store.flush()
-        finally:
-            del store
+        _change(path, exchange, previous)
 
 
 def describe_store(path: Path, description: Path, before: Path | None = None, progress: Progress = silent) -> None:
@@ -184,9 +176,9 @@ def describe_store(path: Path, description: Path, before: Path | None = None, pr
     _change(path, exchange)
 
 
-def _change(path: Path, change: Callable[[ox.Store], object]) -> None:
-    """Open or make a store that nobody reads yet, change it, and close it."""
-    with _store_errors(path, path):
+def _change(path: Path, change: Callable[[ox.Store], object], previous: Path | None = None) -> None:
+    """Open or make a store that nobody reads yet, change it, and close it; damage is that of the `previous` store."""
+    with _store_errors(path, previous or path):
         store = ox.Store(str(path))
         try:
             change(store)
