@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
@@ -144,27 +144,12 @@ def _table_json(table: TableRecord) -> dict[str, Any]:
 
 
 def _document_json(text: DocumentRecord) -> dict[str, Any]:
-    return {
-        "id": text.id,
-        "path": text.path,
-        "pages": text.pages,
-        "paragraphs": text.paragraphs,
-        "passages": text.passages,
-        "quantities": text.quantities,
-        "quads": text.quads,
-    }
+    names = ("id", "path", "pages", "paragraphs", "passages", "quantities", "quads")
+    return {name: getattr(text, name) for name in names}
 
 
 def _notice_json(notice: Notice) -> dict[str, Any]:
     place = None
     if notice.row is not None and notice.column is not None:
         place = spreadsheet_reference(notice.row, notice.column)
-    return {
-        "code": notice.code,
-        "message": notice.message,
-        "path": notice.path,
-        "sheet": notice.sheet,
-        "row": notice.row,
-        "column": notice.column,
-        "cell": place,
-    }
+    return asdict(notice) | {"cell": place}

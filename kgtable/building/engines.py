@@ -150,15 +150,12 @@ class PushRecord:
     def __init__(self, folder: Path, url: str) -> None:
         self._path = folder / "pushed" / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}.json"
         self._url = url
-        self.sent: dict[str, str] = self._read()
-
-    def _read(self) -> dict[str, str]:
-        try:
+        self.sent: dict[str, str] = {}
+        with suppress(OSError, ValueError, RecursionError):
             found = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return {}
-        sent = found.get("graphs") if isinstance(found, dict) and found.get("url") == self._url else None
-        return {str(name): str(digest) for name, digest in sent.items()} if isinstance(sent, dict) else {}
+            sent = found.get("graphs") if isinstance(found, dict) and found.get("url") == url else None
+            if isinstance(sent, dict):
+                self.sent = {str(name): str(digest) for name, digest in sent.items()}
 
     def save(self) -> None:
         """Record what was sent; if that cannot be written, the next push sends everything again."""
@@ -187,7 +184,8 @@ def push(
     Raises `RemoteStoreError`, which says how many were sent.
     """
     record = PushRecord(folder, target.endpoint.store or target.endpoint.url)
-    if again or not _is_there(record, target):
+    first = next(iter(record.sent), None)  # which is gone where the engine was emptied
+    if again or first is None or next(iter(target.graph(first or None)), None) is None:
         record.sent.clear()
     graphs: list[str | None] = [*named, None]
     for name in sorted(record.sent.keys() - {_key(graph) for graph in graphs}):
@@ -219,12 +217,6 @@ def push(
 
 def _key(name: str | None) -> str:
     return name or ""
-
-
-def _is_there(record: PushRecord, target: RemoteStore) -> bool:
-    """Whether the engine has the first graph that was sent: it may have been emptied."""
-    first = next(iter(record.sent), None)
-    return first is not None and next(iter(target.graph(first or None)), None) is not None
 
 
 def _batches(source: TripleStore, graphs: Sequence[str | None]) -> Iterator[list[GraphText]]:

@@ -37,14 +37,14 @@ def write_rdf(
     store: TripleStore, graphs: Iterable[str], names: Namespaces, format: Format, *, description: bool = True
 ) -> Iterator[str]:
     """Named graphs, and the default graph unless `description` is false, in pieces."""
-    return whole_document(format, names, _graphs(store, graphs, description=description))
 
+    def written() -> Iterator[tuple[Term | None, Blocks]]:
+        for iri in graphs:
+            yield iri if iri.startswith("_:") else f"<{iri}>", table_blocks(store.graph(iri))
+        if description:
+            yield None, plain_blocks(collect(store.graph(None)))
 
-def _graphs(store: TripleStore, graphs: Iterable[str], *, description: bool) -> Iterator[tuple[Term | None, Blocks]]:
-    for iri in graphs:
-        yield iri if iri.startswith("_:") else f"<{iri}>", table_blocks(store.graph(iri))
-    if description:
-        yield None, plain_blocks(collect(store.graph(None)))
+    return whole_document(format, names, written())
 
 
 def all_graphs(
