@@ -344,20 +344,21 @@ def _create(path: Path, like: os.stat_result | None) -> int:
 def sync_folder(path: Path) -> None:
     """Write the entries of a folder through to the disk, where the system can."""
     if sys.platform != "win32":
-        _sync(path, os.O_RDONLY)
+        sync_file(path)
 
 
 def sync_tree(folder: Path) -> None:
     """Write a folder through to the disk: the content of all its files, and all entries."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
-            # Windows syncs only files that are open for writing.
-            _sync(Path(place, name), os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+            sync_file(Path(place, name))
         sync_folder(Path(place))
 
 
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+def sync_file(path: Path) -> None:
+    """Write the content of a file, or the entries of a folder, through to the disk."""
+    # Windows syncs only files that are open for writing.
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -26,7 +26,7 @@ from kgtable.errors import RemoteStoreError, StorageError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
 from kgtable.graph.remote.http import checked_url
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import TripleStore, select
 from kgtable.graph.terms import DEFAULT_BASE, UNIT, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.resources import read_shipped
@@ -48,20 +48,13 @@ def connect(
     """
     store = None if store is None else checked_url(store)
     endpoint = StoreEndpoint(checked_url(url), dialect, base or DEFAULT_BASE, store)
-    found = _base_of(RemoteStore(endpoint, Namespaces(endpoint.base).prefixes))
-    if base is None and found is not None:
+    remote = RemoteStore(endpoint, Namespaces(endpoint.base).prefixes)
+    a_table = next(iter(select(remote, read_shipped("queries/remote/a-table.rq"))), None)
+    found, mark, _ = ("" if a_table is None else a_table["table"].value).partition(_TABLES)
+    if base is None and mark:
         endpoint = StoreEndpoint(url, dialect, found, store)
     GraphDirectory(directory).point_to_endpoint(endpoint)
     return endpoint
-
-
-def _base_of(store: RemoteStore) -> str | None:
-    found = store.query(read_shipped("queries/remote/a-table.rq"))
-    assert isinstance(found, ox.QuerySolutions)
-    for solution in found:
-        base, mark, _ = solution["table"].value.partition(_TABLES)
-        return base if mark else None
-    return None
 
 
 def list_tables(store: TripleStore) -> Catalogue:
@@ -113,12 +106,10 @@ def endpoint_info(endpoint: StoreEndpoint, store: TripleStore) -> dict[str, Any]
 
 
 def _rows(store: TripleStore, name: str) -> Iterator[dict[str, Any]]:
-    found = store.query(read_shipped(f"queries/remote/{name}.rq"))
-    assert isinstance(found, ox.QuerySolutions)
+    found = select(store, read_shipped(f"queries/remote/{name}.rq"))
     names = [variable.value for variable in found.variables]
     for solution in found:
-        terms = {name: solution[name] for name in names}
-        yield {name: None if term is None else term.value for name, term in terms.items()}
+        yield {name: None if solution[name] is None else solution[name].value for name in names}
 
 
 BATCH_BYTES = 8_000_000

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgtable.building.catalogue import TableRecord, counted_rows, missing_table
 from kgtable.errors import MissingExtraError, UsageError
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import TripleStore, select
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
@@ -52,9 +52,7 @@ def all_graphs(
 ) -> list[str]:
     """The named graphs of tables and documents, then all others (which users may have written), sorted."""
     known = dict.fromkeys((*map(names.table_iri, tables), *map(names.document_iri, documents)))
-    found = store.query(read_shipped("queries/named-graphs.rq"), union_default_graph=False)
-    assert isinstance(found, ox.QuerySolutions)
-    stated = (row["graph"] for row in found)
+    stated = (row["graph"] for row in select(store, read_shipped("queries/named-graphs.rq"), union_default_graph=False))
     others = {str(name) if isinstance(name, ox.BlankNode) else name.value for name in stated}
     return [*known, *sorted(others - known.keys())]
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import pyoxigraph as ox
 
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import TripleStore, select
 from kgtable.graph.table_decoder import NodeStatements, ObjectTerm, node_content, text_of
 from kgtable.graph.terms import (
     DCTERMS,
@@ -232,11 +232,10 @@ def _headings_above(document: StoredDocument) -> list[str]:
 
 def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
     """The ids of all documents in a store, sorted."""
-    solutions = store.query(
+    query = (
         f"SELECT DISTINCT ?id WHERE {{ GRAPH ?document {{ ?document a <{KGT}Document> ; <{DCTERMS}identifier> ?id }} }}"
     )
-    assert isinstance(solutions, ox.QuerySolutions)
-    return sorted(text_of(found["id"]) for found in solutions if isinstance(found["id"], ox.Literal))
+    return sorted(text_of(found["id"]) for found in select(store, query) if isinstance(found["id"], ox.Literal))
 
 
 def _passage(

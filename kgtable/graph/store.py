@@ -45,6 +45,7 @@ from kgtable.storage import (
     recorded,
     remove_unread,
     storage_errors,
+    sync_file,
     sync_folder,
     whole_file,
     write_record,
@@ -77,6 +78,13 @@ class TripleStore(Protocol):
     def close(self) -> None:
         """Release files or connections. A store that is used again raises `GraphClosedError`."""
         ...
+
+
+def select(store: TripleStore, query: str, *, union_default_graph: bool = True) -> ox.QuerySolutions:
+    """The solutions of a SELECT query. Raises `QueryError` as `TripleStore.query` does."""
+    found = store.query(query, union_default_graph=union_default_graph)
+    assert isinstance(found, ox.QuerySolutions)
+    return found
 
 
 class _CheckedXml(io.RawIOBase):
@@ -329,7 +337,11 @@ class WorkingStore:
                 with suppress(FileNotFoundError):
                     shutil.copyfile(self.source / RECORD, version / _EARLIER)
                 record_checksums(version)
-                _sync_new_files(version)
+                for entry in version.iterdir():
+                    if entry.stat().st_nlink == 1:  # the engine has synced the data files that are linked itself
+                        sync_file(entry)
+                sync_folder(version)
+                sync_folder(version.parent)
             with whole_file(pointer_of(self.base)) as handle:
                 handle.write(f"{version.name}\n".encode("ascii"))
         except BaseException:
@@ -348,19 +360,6 @@ class WorkingStore:
         del self.store
         shutil.rmtree(self._folder, ignore_errors=True)
         self._kept.release()
-
-
-def _sync_new_files(version: Path) -> None:
-    """Sync a checkpoint: its data files are links to files that the engine has synced itself."""
-    for entry in version.iterdir():
-        if entry.stat().st_nlink == 1:
-            descriptor = os.open(entry, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-    sync_folder(version)
-    sync_folder(version.parent)
 
 
 CHECKED_AT_ONCE = 64 << 20

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgtable.graph.results import python_value
 from kgtable.graph.sparql_text import with_values
-from kgtable.graph.store import EmbeddedStore, TripleStore
+from kgtable.graph.store import EmbeddedStore, TripleStore, select
 from kgtable.graph.table_content import CellContent, ColumnSource, FoundCell, TableContent
 from kgtable.graph.table_decoder import (
     GROUP,
@@ -97,7 +97,7 @@ class TableReader:
     def _contained(self) -> _Contained:
         """The rows that contain others according to another table, by table, with their members."""
         if self._known_contained is None:
-            found = self._solutions(read_shipped("queries/contained-rows.rq"))
+            found = select(self._store, read_shipped("queries/contained-rows.rq"))
             self._known_contained = _contained_rows((row["row"], row["member"]) for row in found)
         return self._known_contained
 
@@ -166,7 +166,8 @@ class TableReader:
         """The table without the rows of its body that are not groups; which of them are totals and notes is known."""
         frame = self.frame(id)
         kinds: dict[str, set[int]] = defaultdict(set)
-        for found in self._solutions(with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])):
+        query = with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])
+        for found in select(self._store, query):
             kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
         known = {"groups": frame.table.structure.groups}  # which the query does not ask for
         structure = replace(frame.table.structure, **(rows_by_class(kinds) | known))
@@ -341,13 +342,8 @@ class TableReader:
             yield from self._triples(_described(part))
 
     def _triples(self, query: str) -> Iterator[tuple[str, ox.Triple]]:
-        for found in self._solutions(query):
+        for found in select(self._store, query):
             yield found[0].value, ox.Triple(found[1], found[2], found[3])
-
-    def _solutions(self, query: str) -> ox.QuerySolutions:
-        solutions = self._store.query(query)
-        assert isinstance(solutions, ox.QuerySolutions)
-        return solutions
 
     def _cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
         """Reads the rows of the cells, then the statements about headings and about cells that are not plain text."""
@@ -391,7 +387,7 @@ class TableReader:
         query = with_values(query, ((f'"{n}"', str(ox.NamedNode(iri))) for n, iri in enumerate(predicates)))
         query = with_values(query, ((f'"{n}"', graph, f"<{iri}>") for n, (graph, iri) in enumerate(said)))
         by_number = list(said.values())
-        for solution in self._solutions(query):
+        for solution in select(self._store, query):
             by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
         return said
 

@@ -12,16 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any, Final
-
-import pyoxigraph as ox
 
 from kgtable.building.catalogue import Catalogue, TableRecord
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import LLMError, LLMReplyError, MappingError
-from kgtable.graph.store import EmbeddedStore, TripleStore
+from kgtable.graph.store import EmbeddedStore, select
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
@@ -137,13 +134,6 @@ def _undecided(record: TableRecord, before: TableProposal | None) -> dict[int, t
     return found
 
 
-def _unsure_headers(store: TripleStore) -> frozenset[str]:
-    """The ids of the tables with an uncertain header."""
-    found = store.query(read_shipped("queries/unsure-headers.rq"))
-    assert isinstance(found, ox.QuerySolutions)
-    return frozenset(row["id"].value for row in found)
-
-
 def _first_lines(reader: TableReader, id: str) -> dict[int, tuple[str, ...]]:
     """The first rows of a sheet that are not blank, by row number as a spreadsheet counts them."""
     rows = sorted(reader.rows(id, range(4 * LINES)).items())
@@ -228,18 +218,18 @@ def _parsed(said: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _reply(llm: LLM, request: Request) -> Completion | LLMError:
-    try:
-        return llm.complete(request)
-    except LLMError as error:
-        return error
-
-
 def _replies(llm: LLM, requests: Sequence[Request]) -> Iterator[Completion | LLMError]:
     """The reply to each request, or its error, asked in several threads; no more is asked once the model failed."""
+
+    def replied(request: Request) -> Completion | LLMError:
+        try:
+            return llm.complete(request)
+        except LLMError as error:
+            return error
+
     with ThreadPoolExecutor(WORKERS) as pool:
         for start in range(0, len(requests), 4 * WORKERS):
-            batch = list(pool.map(partial(_reply, llm), requests[start : start + 4 * WORKERS]))
+            batch = list(pool.map(replied, requests[start : start + 4 * WORKERS]))
             yield from batch
             if any(_is_failure(reply) for reply in batch):
                 return
@@ -266,7 +256,7 @@ def propose_about_tables(directory: GraphDirectory, model: str, llm: LLM | None)
         store = EmbeddedStore(current.store_path, spaces.prefixes)
         reader = TableReader(store, spaces)
         read = indexed_contents(GraphIndex(current.index_path), reader, store)
-        unsure = _unsure_headers(store)
+        unsure = {row["id"].value for row in select(store, read_shipped("queries/unsure-headers.rq"))}
         known = load_proposals(directory.path)
         shown = {said.asked: said for said in known.values()}
         kept: dict[str, TableProposal] = {}

@@ -19,9 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyoxigraph as ox
 
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import TripleStore, select
 from kgtable.graph.terms import KGT, XSD, Block, Namespaces, text_literal, typed
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import (
@@ -112,9 +111,7 @@ def infer_names(profiles: TableProfiles, units: Sequence[str], embed: Embed | No
         One name at most for a column or table, in their order; within a table no name twice.
     """
     missing = [column for column in profiles.columns if is_missing_header(column.name) and len(column.values)]
-    untitled = [
-        table for table, head in enumerate(profiles.heads) if is_missing_title(head.title, head.id)
-    ]  # fmt: skip
+    untitled = [table for table, head in enumerate(profiles.heads) if is_missing_title(head.title, head.id)]
     if not missing and not untitled:
         return []
     finder = NameFinder(profiles, units, embed)
@@ -255,7 +252,7 @@ class NameFinder:
         likeness = np.zeros(len(self._known))
         for name, features in self._features.items():
             likeness += WEIGHTS[name] * self._blocks[name].likeness(features(column))
-        for at, other in self._at_table(column.table):
+        for at, other in self._known_of_table.get(column.table, ()):
             likeness[at] = 0.0 if other.number == column.number else likeness[at]
         alike = self._by_group(likeness)
         score = alike.copy()
@@ -277,9 +274,6 @@ class NameFinder:
         for at, column in enumerate(self._known):
             found[column.table].append((at, column))
         return found
-
-    def _at_table(self, table: int) -> Sequence[tuple[int, ColumnProfile]]:
-        return self._known_of_table.get(table, ())
 
     def _by_group(self, likeness: Doubles) -> Doubles:
         """How much the most alike columns of each header speak for it."""
@@ -312,23 +306,13 @@ class NameFinder:
     @cached_property
     def _of_form(self) -> Mapping[ValueForm, Doubles]:
         """For each form the share of each header's columns that have it."""
-        groups = range(len(self._names))
-        return {form: np.array([self._share_of_form(group, form) for group in groups]) for form in ValueForm}
-
-    def _share_of_form(self, group: int, form: ValueForm) -> float:
-        forms = self._forms[group]
-        near = 0.5 * (forms[ValueForm.WHOLE] + forms[ValueForm.NUMBER]) if form in _NUMBERS else 0.0
-        return min((forms[form] + forms["any"] + near * (form not in forms)) / max(forms.total(), 1), 1.0)
+        return {form: np.array([_share_of_form(forms, form) for forms in self._forms]) for form in ValueForm}
 
     def titles(self, untitled: Sequence[int], headers: Iterable[InferredName]) -> Iterator[InferredName]:
         """A title for each table: that of a table like it, or what its first headers say."""
         heads = self._profiles.heads
         named = {(name.table, name.column): name.name for name in headers if name.confidence >= USED_FROM}
-        titled = [
-            table
-            for table, head in enumerate(heads)
-            if not is_missing_title(head.title, head.id)
-        ]  # fmt: skip
+        titled = [table for table, head in enumerate(heads) if not is_missing_title(head.title, head.id)]
         block = _Block(self._about(table, named) for table in titled) if untitled else None
         for table in untitled:
             assert block is not None
@@ -401,6 +385,11 @@ class _Block:
 _NUMBERS = (ValueForm.WHOLE, ValueForm.NUMBER)
 
 
+def _share_of_form(forms: Counter[str], form: ValueForm) -> float:
+    near = 0.5 * (forms[ValueForm.WHOLE] + forms[ValueForm.NUMBER]) if form in _NUMBERS else 0.0
+    return min((forms[form] + forms["any"] + near * (form not in forms)) / max(forms.total(), 1), 1.0)
+
+
 def confidence(score: float) -> float:
     """The probability that a name of this score is right.
 
@@ -448,20 +437,13 @@ def name_blocks(inferred: InferredNames, names: Namespaces) -> Iterator[Block]:
     """The statements about each column and table with an inferred name."""
     for name in inferred:
         at = names.table_iri(name.table) if name.column is None else names.column_iri(name.table, name.column)
-        yield (
-            f"<{at}>",
-            [
-                (f"<{LABEL}>", text_literal(name.name)),
-                (f"<{CONFIDENCE}>", typed(f"{name.confidence:.2f}", f"{XSD}decimal")),
-                (f"<{BASIS}>", text_literal(name.basis)),
-            ],
-        )
+        sure = typed(f"{name.confidence:.2f}", f"{XSD}decimal")
+        pairs = [(LABEL, text_literal(name.name)), (CONFIDENCE, sure), (BASIS, text_literal(name.basis))]
+        yield f"<{at}>", [(f"<{predicate}>", value) for predicate, value in pairs]
 
 
 def stated_names(store: TripleStore, names: Namespaces) -> InferredNames:
     """The inferred names that a graph states. Raises `QueryError`, `RemoteStoreError`."""
-    found = store.query(read_shipped("queries/inferred-names.rq"))
-    assert isinstance(found, ox.QuerySolutions)
     return InferredNames(
         InferredName(
             names.parse_table_iri(row["table"].value) or "",
@@ -470,5 +452,5 @@ def stated_names(store: TripleStore, names: Namespaces) -> InferredNames:
             float(row["confidence"].value),
             row["basis"].value,
         )
-        for row in found
+        for row in select(store, read_shipped("queries/inferred-names.rq"))
     )

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyoxigraph as ox
 
-from kgtable.graph.store import TripleStore
-from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, text_literal, typed
+from kgtable.graph.store import TripleStore, select
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, integer, text_literal, typed
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles
@@ -119,8 +118,8 @@ class TableRelations:
     def neighbours(self, table: str) -> set[str]:
         """The tables that this one can be joined with or put under."""
         found = {end.table for join in self._by_table.get(table, ()) for end in (join.left, join.right)}
-        union = self._union_of.get(table)
-        found.update(union.tables if union else ())
+        if union := self._union_of.get(table):
+            found.update(union.tables)
         return found - {table}
 
     def __len__(self) -> int:
@@ -132,9 +131,9 @@ class TableRelations:
     def to_json(self) -> dict[str, Any]:
         """Joins, unions and contained rows as JSON values."""
         return {
-            "joins": [_values_of(join) for join in self.joins],
-            "unions": [_values_of(union) for union in self.unions],
-            "contained": [_values_of(rows) for rows in self.contained],
+            "joins": list(map(asdict, self.joins)),
+            "unions": list(map(asdict, self.unions)),
+            "contained": list(map(asdict, self.contained)),
         }
 
     def save(self, folder: Path) -> None:
@@ -154,12 +153,6 @@ class TableRelations:
             content = json.loads(path.read_text(encoding="utf-8"))
             contained = (ContainedRows(**{**rows, "members": tuple(rows["members"])}) for rows in content["contained"])
             return cls(map(_join, content["joins"]), map(_union, content["unions"]), contained)
-
-
-def _values_of(item: JoinableColumns | UnionableTables | ContainedRows | RelatedColumn) -> dict[str, Any]:
-    """The fields of a relation as JSON values."""
-    values = {name: getattr(item, name) for name in item.__dataclass_fields__}
-    return {name: _values_of(value) if isinstance(value, RelatedColumn) else value for name, value in values.items()}
 
 
 def _join(content: dict[str, Any]) -> JoinableColumns:
@@ -226,12 +219,13 @@ def updated_relations(
         near: the ids of the changed tables and of those that they may be related with, with whole unions.
     """
     place = {id: at for at, id in enumerate(ids)}
-    unions = [union for union in before.unions if _is_within(union, kept) and not _has_any(union, near)]
+    apart = set(kept).difference(near)
+    unions = [union for union in before.unions if apart.issuperset(union.tables)]
     unions = sorted([*unions, *found.unions], key=lambda union: place[union.tables[0]])
     part_of = {table: number for number, union in enumerate(unions) for table in union.tables}
     joins = [join for join in before.joins if join.left.table in kept and join.right.table in kept]
     counts: dict[tuple[str, int], int] = defaultdict(int)
-    best = []
+    best: list[JoinableColumns] = []
     for join in sorted([*joins, *found.joins], key=lambda join: (-join.score, *_ends(join, place))):
         if part_of.get(join.left.table, -1) == part_of.get(join.right.table, -2):
             continue
@@ -256,14 +250,6 @@ def short_of_joins(relations: TableRelations, kept: Collection[str]) -> set[str]
         if join.right.table not in kept:
             losing.add(end)
     return {end[0] for end in losing if counts[end] >= MOST_JOINS and end[0] in kept}
-
-
-def _is_within(union: UnionableTables, tables: Collection[str]) -> bool:
-    return all(table in tables for table in union.tables)
-
-
-def _has_any(union: UnionableTables, tables: Collection[str]) -> bool:
-    return any(table in tables for table in union.tables)
 
 
 def _ends(join: JoinableColumns, place: Mapping[str, int]) -> tuple[int, int, int, int]:
@@ -351,17 +337,30 @@ def relation_blocks(relations: TableRelations, names: Namespaces) -> Iterator[Bl
     In a union, the first table and each other one point to each other. A row that contains others is a total of them.
     """
     for join in relations.joins:
-        yield _column(join.left, names), [(f"<{KGT}joinableOn>", _column(join.right, names))]
-        yield _join_node(join, names), _join_pairs(join, names)
+        left, right = (names.column_iri(end.table, end.column) for end in (join.left, join.right))
+        yield f"<{left}>", [(f"<{KGT}joinableOn>", f"<{right}>")]
+        pairs = [
+            (RDF_TYPE, f"<{JOIN}>"),
+            (f"<{KGT}referringColumn>", f"<{left}>"),
+            (f"<{KGT}keyColumn>", f"<{right}>"),
+            (f"<{KGT}score>", _decimal(join.score)),
+            (f"<{KGT}containment>", _decimal(join.containment)),
+            (f"<{KGT}uniqueness>", _decimal(join.uniqueness)),
+            (f"<{KGT}fuzzyShare>", _decimal(join.fuzzy)),
+            (f"<{KGT}matchedValues>", integer(join.matched)),
+        ]
+        yield f"<{left}/join/{right.removeprefix(f'{names.data}table/')}>", pairs
     for union in relations.unions:
-        first, *others = (f"<{names.table_iri(table)}>" for table in union.tables)
+        members = [f"<{names.table_iri(table)}>" for table in union.tables]
+        first, *others = members
         yield first, [(f"<{KGT}unionableWith>", other) for other in others]
         for other in others:
             yield other, [(f"<{KGT}unionableWith>", first)]
-        yield f"<{names.table_iri(union.tables[0])}/union>", _union_pairs(union, names)
+        pairs = [(RDF_TYPE, f"<{UNION}>"), *((f"<{KGT}unionMember>", member) for member in members)]
+        yield f"{first[:-1]}/union>", [*pairs, (f"<{KGT}score>", _decimal(union.score))]
     for rows in relations.contained:
-        members = ((f"<{KGT}containsRow>", f"<{names.row_iri(rows.table, member)}>") for member in rows.members)
-        pairs = [(RDF_TYPE, f"<{KGT}TotalRow>"), *members, (f"<{KGT}evidence>", text_literal(rows.evidence))]
+        within = ((f"<{KGT}containsRow>", f"<{names.row_iri(rows.table, member)}>") for member in rows.members)
+        pairs = [(RDF_TYPE, f"<{KGT}TotalRow>"), *within, (f"<{KGT}evidence>", text_literal(rows.evidence))]
         yield f"<{names.row_iri(rows.table, rows.row)}>", pairs
 
 
@@ -378,22 +377,16 @@ def stated_relations(store: TripleStore, names: Namespaces) -> TableRelations:
             meaning=0.0,
             matched=int(_number(row["matched"])),
         )
-        for row in _rows(store, "joins")
+        for row in select(store, read_shipped("queries/joins.rq"))
     ]
     unions: dict[str, list[str]] = {}
     scores: dict[str, float] = {}
-    for row in _rows(store, "unions"):
+    for row in select(store, read_shipped("queries/unions.rq")):
         unions.setdefault(row["union"].value, []).append(names.parse_table_iri(row["table"].value) or "")
         scores[row["union"].value] = _number(row["score"])
     return TableRelations(
         joins, (UnionableTables(tuple(tables), (), scores[union]) for union, tables in unions.items())
     )
-
-
-def _rows(store: TripleStore, name: str) -> Iterator[Any]:
-    found = store.query(read_shipped(f"queries/{name}.rq"))
-    assert isinstance(found, ox.QuerySolutions)
-    return iter(found)
 
 
 def _number(term: Any) -> float:
@@ -404,37 +397,6 @@ def _related(row: Any, side: str, names: Namespaces) -> RelatedColumn:
     name = row[f"{side}Name"]
     table = names.parse_table_iri(row[f"{side}Table"].value) or ""
     return RelatedColumn(table, int(row[f"{side}Column"].value), "" if name is None else name.value)
-
-
-def _column(column: RelatedColumn, names: Namespaces) -> str:
-    return f"<{names.column_iri(column.table, column.column)}>"
-
-
-def _join_node(join: JoinableColumns, names: Namespaces) -> str:
-    left = names.column_iri(join.left.table, join.left.column)
-    right = names.column_iri(join.right.table, join.right.column)
-    return f"<{left}/join/{right.removeprefix(f'{names.data}table/')}>"
-
-
-def _join_pairs(join: JoinableColumns, names: Namespaces) -> list[Pair]:
-    return [
-        (RDF_TYPE, f"<{JOIN}>"),
-        (f"<{KGT}referringColumn>", _column(join.left, names)),
-        (f"<{KGT}keyColumn>", _column(join.right, names)),
-        (f"<{KGT}score>", _decimal(join.score)),
-        (f"<{KGT}containment>", _decimal(join.containment)),
-        (f"<{KGT}uniqueness>", _decimal(join.uniqueness)),
-        (f"<{KGT}fuzzyShare>", _decimal(join.fuzzy)),
-        (f"<{KGT}matchedValues>", integer(join.matched)),
-    ]
-
-
-def _union_pairs(union: UnionableTables, names: Namespaces) -> list[Pair]:
-    return [
-        (RDF_TYPE, f"<{UNION}>"),
-        *((f"<{KGT}unionMember>", f"<{names.table_iri(table)}>") for table in union.tables),
-        (f"<{KGT}score>", _decimal(union.score)),
-    ]
 
 
 def _decimal(value: float) -> str:
