@@ -166,30 +166,26 @@ class CorpusUpdate:
 
     def save(self, folder: Path) -> UnitedStrings:
         """Write the corpus and its parts into an existing folder; returns its texts."""
-        corpora = self._sources[0].corpus, self._sources[1].corpus
-        of_texts = tuple(self._used_texts(of) for of in (0, 1))
-        texts = unite((corpora[0].texts, corpora[1].texts), (of_texts[0], of_texts[1]), folder / "texts")
-        of_predicates = tuple(
-            self._used(of, len(corpora[of].predicates), self._slices("column_predicate", of)) for of in (0, 1)
-        )
-        predicates = unite(
-            (corpora[0].predicates, corpora[1].predicates), (of_predicates[0], of_predicates[1]), folder / "predicates"
-        )
-        of_terms = tuple(self._used_terms(of, texts) for of in (0, 1))
-        terms = unite((corpora[0].terms, corpora[1].terms), (of_terms[0], of_terms[1]), folder / "terms")
+
+        def united(name: str, numbers: Callable[[int], Iterable[IntArray]]) -> UnitedStrings:
+            old, new = (getattr(source.corpus, name) for source in self._sources)
+            used = _marked(len(old), numbers(0)), _marked(len(new), numbers(1))
+            return unite((old, new), used, folder / name)
+
+        texts = united("texts", self._used_texts)
+        predicates = united("predicates", lambda of: self._slices("column_predicate", of))
+        terms = united("terms", lambda of: self._used_terms(of, texts))
         self._copy_strings(folder)
-        titles = list(Strings.open(folder / "titles"))
-        places = self._places(texts.places, predicates.places, kin_of(titles))
-        text_terms = self._joined("text_terms", texts.source, texts.at, terms.places)
+        places = self._places(texts.places, predicates.places, kin_of(list(Strings.open(folder / "titles"))))
         lists = (
-            text_terms,
+            self._joined("text_terms", texts.source, texts.at, terms.places),
             self._joined("named_terms", self._source, self._at, terms.places),
             self._joined("around_terms", self._source, self._at, terms.places),
         )
         dated = np.zeros(len(texts.at), dtype=np.bool_)
         for of in (0, 1):
             own = texts.source == of
-            dated[own] = corpora[of].statistics.text_is_dated[texts.at[own]]
+            dated[own] = self._sources[of].corpus.statistics.text_is_dated[texts.at[own]]
         lexical = self._lexical(texts.places)
         save_corpus(folder, self._ids, places, lists, lexical, dated, self._counts(terms.places))
         return texts
@@ -200,29 +196,20 @@ class CorpusUpdate:
         array = getattr(self._sources[of].corpus.places, name)
         return [array[getattr(run, f"{kind}s")] for run in self._table_runs if run.source == of]
 
-    @staticmethod
-    def _used(of: int, size: int, numbers: Iterable[IntArray]) -> BoolArray:
-        found = np.zeros(size + 1, dtype=np.bool_)
-        for some in numbers:
-            found[some] = True
-        return found[:-1]
-
-    def _used_texts(self, of: int) -> BoolArray:
+    def _used_texts(self, of: int) -> list[IntArray]:
         names = ("cell_text", "row_label", "row_group_label", "column_name")
         numbers = [part for name in names for part in self._slices(name, of)]
         parts = self._sources[of].parts
-        numbers += [parts.lexical_text[self._lexical_slice(run)] for run in self._table_runs if run.source == of]
-        return self._used(of, len(self._sources[of].corpus.texts), numbers)
+        return numbers + [parts.lexical_text[self._lexical_slice(run)] for run in self._table_runs if run.source == of]
 
     def _lexical_slice(self, run: _Run) -> slice:
         cells = self._sources[run.source].parts.lexical_cell
         return slice(*np.searchsorted(cells, (run.cells.start, run.cells.stop)).tolist())
 
-    def _used_terms(self, of: int, texts: UnitedStrings) -> BoolArray:
+    def _used_terms(self, of: int, texts: UnitedStrings) -> Iterable[IntArray]:
         parts = self._sources[of].parts
         own_texts, own_tables = np.flatnonzero(texts.places[of][:-1] != NONE), self._at[self._source == of]
-        numbers = (parts.text_terms.of(own_texts), parts.named_terms.of(own_tables), parts.around_terms.of(own_tables))
-        return self._used(of, len(self._sources[of].corpus.terms), numbers)
+        return parts.text_terms.of(own_texts), parts.named_terms.of(own_tables), parts.around_terms.of(own_tables)
 
     def _copy_strings(self, folder: Path) -> None:
         for name, kind in ((PRINTED_CELLS, "cells"), (PRINTED_ROWS, "rows"), *((n, "tables") for n in PART_STRINGS)):
@@ -505,6 +492,14 @@ class GenerationCorpus:
             return list(self._ids)
         used, were = _used(names), _used(earlier.names)
         return [id for id in self._ids if id not in earlier.unchanged or used.get(id) != were.get(id)]
+
+
+def _marked(size: int, numbers: Iterable[IntArray]) -> BoolArray:
+    """Which numbers below a size are among these; `NONE` may be, too."""
+    found = np.zeros(size + 1, dtype=np.bool_)
+    for some in numbers:
+        found[some] = True
+    return found[:-1]
 
 
 def _not_given(names: Iterable[InferredName], given: InferredNames) -> Iterator[InferredName]:
