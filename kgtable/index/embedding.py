@@ -13,9 +13,10 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -210,9 +211,9 @@ class StoredVectors:
         keys = [self._key(text) for text in texts]
         known = self._read(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        for batch in _batches(list(missing.items())):
-            vectors = self._embedder.embed([text for _, text in batch])
-            fresh = dict(zip((key for key, _ in batch), vectors, strict=True))
+        for start in range(0, len(missing), AT_ONCE):
+            batch = dict(islice(missing.items(), start, start + AT_ONCE))
+            fresh = dict(zip(batch, self._embedder.embed(list(batch.values())), strict=True))
             self._write(fresh)
             known.update(fresh)
         return np.stack([known[key] for key in keys])
@@ -239,11 +240,6 @@ class StoredVectors:
                 first, last = database.execute("SELECT MIN(rowid), MAX(rowid) FROM vectors").fetchone()
                 database.execute("DELETE FROM vectors WHERE rowid <= ?", [first + (last - first) // 4])
             database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-
-
-def _batches(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    for start in range(0, len(items), AT_ONCE):
-        yield items[start : start + AT_ONCE]
 
 
 HOSTED_BATCH = 256

@@ -368,9 +368,8 @@ def is_indexed(
         about = read_about(folder)
     except VocabularyIndexError:
         return False
-    if not (folder / RELATIONS).exists():  # made before tables were related
-        return False
-    if about["asked"] != embedding or damaged_files(folder):
+    # An index that was made before tables were related has no relations.
+    if not (folder / RELATIONS).exists() or about["asked"] != embedding or damaged_files(folder):
         return False
     lexical_for_want_of_packages = about["embedding"] == "none" != embedding
     return not lexical_for_want_of_packages or load(embedding) is None
@@ -387,9 +386,7 @@ def read_about(folder: Path) -> dict[str, Any]:
             f"The index in {folder} was made by another version of kgtable.", hint="Build the graph again."
         )
     if differing(folder.parent, [f"{folder.name}/index.json"], PARTS):
-        raise VocabularyIndexError(
-            f"The index in {folder} is missing or damaged (index.json).", hint="Build the graph again."
-        )
+        raise _damage_error(folder, "index.json")
     return about
 
 
@@ -451,14 +448,11 @@ def roles_of(facts: Iterable[ColumnFact]) -> dict[tuple[str, int], Role]:
 
 def _previous(generation: Generation) -> Path | None:
     """The index folder of the generation before, where it can be used: whole, and of this version."""
-    if generation.previous is None:
-        return None
-    folder = generation.previous.index_path
+    folder = None if generation.previous is None else generation.previous.index_path
     try:
-        read_about(folder)
+        return None if folder is None or damaged_files(folder) else folder
     except VocabularyIndexError:
         return None
-    return None if damaged_files(folder) else folder
 
 
 class RememberingEmbedder:

@@ -81,7 +81,9 @@ class MiniLM:
         order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         start = 0
         while start < len(order):
-            end = _batch_end(order, tokens, start)
+            end = start + 1  # texts come shortest first, so that the last of a batch is its widest
+            while end < len(order) and len(tokens[order[end]]) * (end - start + 1) <= BATCH_TOKENS:
+                end += 1
             batch = order[start:end]
             vectors[batch] = self._run([tokens[index] for index in batch])
             start = end
@@ -113,11 +115,3 @@ def open_tokenizer() -> Tokenizer:
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
     tokenizer.enable_truncation(LONGEST)
     return tokenizer
-
-
-def _batch_end(order: Sequence[int], tokens: Sequence[Sequence[int]], start: int) -> int:
-    """The end of the batch that begins at `start`: texts come shortest first, so its last is its widest."""
-    end = start + 1
-    while end < len(order) and len(tokens[order[end]]) * (end - start + 1) <= BATCH_TOKENS:
-        end += 1
-    return end

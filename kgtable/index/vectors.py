@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,10 +63,6 @@ class VectorCache:
         self.embedded = 0
         """How many texts had to be embedded."""
 
-    def remember(self, keys: Iterable[bytes], vectors: Matrix) -> None:
-        """Know the vectors, one for each key, shape (n, dimension)."""
-        self._known.update((key, (vectors, row)) for row, key in enumerate(keys))
-
     def embed(self, texts: Sequence[str], path: Path) -> tuple[Matrix, IntArray]:
         """Write the vectors of the texts to a file as they come; returns them memory-mapped, and their hashes.
 
@@ -105,7 +101,7 @@ class VectorCache:
                 keys = mapped(folder / f"vectors.{name}.keys.npy")
                 vectors = stored_vectors(folder, name)
                 if vectors.shape == (len(keys), embedder.dimension):
-                    cache.remember((key.tobytes() for key in keys), vectors)
+                    cache._known.update((key.tobytes(), (vectors, row)) for row, key in enumerate(keys))
         return cache
 
 

@@ -32,9 +32,7 @@ _DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ t].*)?|(?:\d{1,2}\.? )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
     r"[a-z]*\.? ?(?:\d{1,2},? )?(?:\d{2,4})?|\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?"
 )
-_NOTHING = frozenset(
-    {"", "-", "–", "—", "n/a", "na", "none", "null", "nan", "total", "?", "...", "…", "unknown", "tbd"}
-)
+_NOTHING = {"", "-", "–", "—", "n/a", "na", "none", "null", "nan", "total", "?", "...", "…", "unknown", "tbd"}
 
 MOSTLY = 0.8
 """The share of values that make the kind of a column."""
@@ -182,13 +180,12 @@ class TableProfiles:
 
     def under(self, heads: Sequence[TableHead]) -> TableProfiles:
         """The same columns under other headers and titles."""
-        columns = (
-            column
-            if (name := heads[column.table].names[column.index]) == column.name
-            else replace(column, name=name, words=header_words(name))
-            for column in self.columns
-        )
-        return TableProfiles(tuple(heads), tuple(columns), self.keys, self.total)
+
+        def renamed(column: ColumnProfile) -> ColumnProfile:
+            name = heads[column.table].names[column.index]
+            return column if name == column.name else replace(column, name=name, words=header_words(name))
+
+        return TableProfiles(tuple(heads), tuple(map(renamed, self.columns)), self.keys, self.total)
 
     @cached_property
     def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
@@ -240,9 +237,8 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: IntArray | N
     values_of = Postings.build(column, key, count)
     forms = np.fromiter((_FORMS.index(_form_of(text)) for text in keys), np.int8, len(keys))
     owner = np.repeat(np.arange(count), np.diff(values_of.starts))
-    counted = np.bincount(owner * len(_FORMS) + forms[values_of.items], minlength=count * len(_FORMS)).reshape(
-        count, len(_FORMS)
-    )
+    pairs = owner * len(_FORMS) + forms[values_of.items]
+    counted = np.bincount(pairs, minlength=count * len(_FORMS)).reshape(count, len(_FORMS))
     columns = []
     for at, (table, index) in enumerate(zip(column_table.tolist(), column_number.tolist(), strict=True)):
         name = heads[table].names[index]

@@ -169,11 +169,10 @@ class JoinFinder:
 
     def _is_rejected(self, left: IntArray, right: IntArray) -> BoolArray:
         """Which pairs are known to be no join."""
-        known = self._known
+        known, table = self._known, self._kinds[0]
         if not len(known.rejected):
             return np.zeros(len(left), dtype=np.bool_)
         same = known.related == np.array(self._has_kin, dtype=np.bool_)
-        table = self._kinds[0]
         codes = left * len(self._profiles.columns) + right
         place = np.minimum(np.searchsorted(known.rejected, codes), len(known.rejected) - 1)
         return np.asarray((known.rejected[place] == codes) & same[table[left]] & same[table[right]])
@@ -499,10 +498,6 @@ def _telling(right: ColumnProfile, matched: int) -> float:
 _PAIRS, _RELATED = "joins.rejected.npy", "joins.related.npy"
 
 
-def _empty() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True)
 class ComparedColumns:
     """The rejected pairs of a search for joins, kept so that the next build need not compare them.
@@ -513,7 +508,7 @@ class ComparedColumns:
     """
 
     columns: int
-    rejected: IntArray = field(default_factory=_empty)
+    rejected: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     related: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def save(self, folder: Path) -> None:

@@ -81,11 +81,8 @@ def _contained(
     head = profiles.heads[named.table]
     evidence = f"{named.name} within {containing.name} in {head.title or head.id}"
     table = profiles.heads[column.table].id
-    return [
-        ContainedRows(table, row, tuple(sorted(inside)), evidence)
-        for name, inside in levels.items()
-        for row in own[name]
-    ]
+    contained = ((row, tuple(sorted(inside))) for name, inside in levels.items() for row in own[name])
+    return [ContainedRows(table, row, inside, evidence) for row, inside in contained]
 
 
 def _rows_of(corpus: Corpus, column: int) -> Mapping[str, list[int]]:
