@@ -165,11 +165,9 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
     >>> added({"requests": 1, "cost_usd": 0.5}, {"requests": 1, "cost_usd": None})["cost_usd"] is None
     True
     """
-    stages = [usage.get("stages", {}) for usage in (one, other)]
-    names = dict.fromkeys((*stages[0], *stages[1]))
-    return _sum(one, other) | {
-        "stages": {name: _sum(stages[0].get(name, {}), stages[1].get(name, {})) for name in names}
-    }
+    first, second = one.get("stages", {}), other.get("stages", {})
+    stages = {name: _sum(first.get(name, {}), second.get(name, {})) for name in {**first, **second}}
+    return _sum(one, other) | {"stages": stages}
 
 
 def spent(records: Iterable[Record]) -> Used:

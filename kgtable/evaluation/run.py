@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,10 @@ class Stages:
             if system.retrieves:
                 retriever = self._retriever(system)
                 if isinstance(retriever, ShowingRetriever) and self._plan.oracle_tables:
-                    retriever.prepare(self._plan.questions[0].text, self._afresh(system))
+                    folder = None  # an empty one for the databases of a system whose making is measured
+                    if self._plan.scaling and self._scratch is not None:
+                        folder = self._scratch / str(self._plan.systems.index(system))
+                    retriever.prepare(self._plan.questions[0].text, folder)
                 else:
                     found = retriever.retrieve(self._plan.questions[0].text, 1)
             if self._make is not None and self._plan.answers:
@@ -164,12 +168,6 @@ class Stages:
         if isinstance(retriever, ShowingRetriever):
             return retriever.picked(question.text)
         return tuple(self._found(system, question).tables)
-
-    def _afresh(self, system: System) -> Path | None:
-        """An empty folder for the databases of a system whose making is measured."""
-        if not self._plan.scaling or self._scratch is None:
-            return None
-        return self._scratch / str(self._plan.systems.index(system))
 
     def _measure(self, work: _Work, found: Retrieval) -> None:
         """Measure what the question's first prompt holds, and what was encoded for it."""
@@ -353,7 +351,7 @@ def execute(
     `UsageError` if `keep` exists or belongs to another run.
     """
     if keep is None:
-        return _run(plan, list(_records(plan, stages, {}, workers, progress, _forget)))
+        return _run(plan, list(_records(plan, stages, {}, workers, progress, lambda record: None)))
     file = RecordFile(keep, plan.fingerprint(graph_state(kg)))
     with closing(file):
         done: list[Record] = file.resume() if resume else []
@@ -367,10 +365,6 @@ def execute(
 def _run(plan: RunPlan, found: Sequence[Record]) -> Run:
     preparations = tuple(record for record in found if record.question == PREPARATION)
     return Run(plan, tuple(record for record in found if record.question != PREPARATION), preparations)
-
-
-def _forget(record: Record) -> None:
-    """No-op record callback."""
 
 
 def _records(
@@ -389,7 +383,7 @@ def _records(
         if todo:
             now = stages.prepare(system)
             dollars = _dollars(dollars, now)
-            prepared = _prepared_again(prepared, now)
+            prepared = now if prepared is None else replace(now, usage=added(prepared.usage, now.usage))
             keep(prepared)
         broken = 0
         progress(system.name, len(kept), len(plan.questions), dollars)
@@ -419,28 +413,18 @@ def _dollars(total: float | None, record: Record) -> float | None:
     return None if total is None or more is None else total + more
 
 
-def _prepared_again(before: Record | None, now: Record) -> Record:
-    """The preparation of a resumed run, with the usage of the earlier one added."""
-    return now if before is None else replace(now, usage=added(before.usage, now.usage))
-
-
 def _in_parallel(
     work: Callable[[BenchmarkQuestion], Record], questions: Sequence[BenchmarkQuestion], workers: int
 ) -> Iterator[Record]:
     """Results as they arrive, those that are there at once in order; only a few questions are started ahead."""
-    pool = ThreadPoolExecutor(workers)
+    pool, waiting = ThreadPoolExecutor(workers), iter(questions)
     try:
-        begun: list[Future[Record]] = []
-        for question in questions:
-            begun.append(pool.submit(work, question))
-            if len(begun) >= 2 * workers:
-                ended, waiting = wait(begun, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in begun if future in ended)
-                begun = [future for future in begun if future in waiting]
+        begun = [pool.submit(work, question) for question in islice(waiting, 2 * workers)]
         while begun:
-            ended, waiting = wait(begun, return_when=FIRST_COMPLETED)
+            ended, _ = wait(begun, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in begun if future in ended)
-            begun = [future for future in begun if future in waiting]
+            begun = [future for future in begun if future not in ended]
+            begun += [pool.submit(work, question) for question in islice(waiting, len(ended))]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -461,8 +445,7 @@ class PromptProbe:
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """Measure a request. Raises `PromptMeasured`."""
         if self.tokens is None:
-            text = "\n\n".join(message["content"] for message in request.messages)
-            self.tokens = estimate_tokens(text)
+            self.tokens = estimate_tokens("\n\n".join(message["content"] for message in request.messages))
         raise PromptMeasured
 
     def close(self) -> None:

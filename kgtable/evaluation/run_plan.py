@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from string import Template
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import METHOD as ZERO_SHOT
@@ -75,7 +75,7 @@ class System:
         >>> System("bm25", "markdown").name
         'bm25/markdown'
         """
-        return "/".join(filter(None, (value for value in asdict(self).values())))
+        return "/".join(filter(None, asdict(self).values()))
 
     @property
     def retrieves(self) -> bool:
@@ -144,10 +144,8 @@ WHOLE_TABLES = "html"
 """Default presentation of the tables found by `bm25` and `dense`."""
 
 
-class Answerer(Protocol):
-    """Answers the question of a retrieval from its triples."""
-
-    def __call__(self, found: Retrieval) -> Answer: ...
+Answerer: TypeAlias = Callable[[Retrieval], Answer]
+"""Answers the question of a retrieval from its triples."""
 
 
 def model_answerer(
@@ -156,7 +154,12 @@ def model_answerer(
     """Answer with a language model; without `temperature`, the thesis's temperatures are used."""
     if system.method == ZERO_SHOT:
         warmth = ZERO_SHOT_TEMPERATURE if temperature is None else temperature
-        return lambda found: _zero_shot(llm, found.question, warmth)
+
+        def zero_shot(found: Retrieval) -> Answer:
+            request = zero_shot_request(found.question, temperature=warmth)
+            return read_zero_shot(found.question, request, llm.complete(request))
+
+        return zero_shot
     default = WHOLE_TABLES if system.method in FORMATTED else DEFAULT_PRESENTATION
     generator = Generator(
         llm,
@@ -189,11 +192,6 @@ def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Ans
         return solver.solve(Evidence(found, source), llm)
 
     return answer
-
-
-def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:
-    request = zero_shot_request(question, temperature=temperature)
-    return read_zero_shot(question, request, llm.complete(request))
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -292,8 +290,7 @@ class RunPlan:
 
     def fingerprint(self, graph: Mapping[str, Any]) -> str:
         """Hash of the settings, the questions with their gold, and the state of the graph."""
-        questions = [asdict(question) for question in self.questions]
-        content = [self.settings(), questions, dict(graph)]
+        content = [self.settings(), list(map(asdict, self.questions)), dict(graph)]
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 

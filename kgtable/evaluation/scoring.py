@@ -90,7 +90,8 @@ def exact_match(answers: Sequence[str], gold: Sequence[str]) -> bool:
     True
     """
     found = _distinct(map(_value, answers))
-    wanted = _distinct(_value(_without_separators(value), value) for value in gold)
+    plain = (value.replace(",", "") if GROUPED.fullmatch(value.strip()) else value for value in gold)
+    wanted = _distinct(map(_value, plain, gold))
     if not wanted or len(found) != len(wanted):
         return False
     return all(any(_same(value, other) for other in found) for value in wanted)
@@ -123,7 +124,7 @@ def numbers_match(answer: str, gold: str, scale: str = "") -> bool:
     may be written out in full or in the scale, a percentage as such or as a fraction; it may be
     rounded, but not more coarsely than the gold or than three significant digits.
     """
-    left, right = _printed(answer), number_of(gold.strip().lstrip("$€£").rstrip("%"))
+    left, right = _printed(answer), number_of(_bare(gold))
     if left is None or right is None:
         return False
     candidates = {right, scaled(right, SCALES.get(scale, 0))}
@@ -187,10 +188,6 @@ def _date(text: str) -> tuple[int, int, int] | None:
     return (year, month, day) if possible and (year, month, day) != (-1, -1, -1) else None
 
 
-def _without_separators(text: str) -> str:
-    return text.replace(",", "") if GROUPED.fullmatch(text.strip()) else text
-
-
 def _distinct(values: Iterable[AnswerValue]) -> list[AnswerValue]:
     """Remove duplicates: equal numbers, equal dates, texts with the same normal form."""
     kept: dict[object, AnswerValue] = {}
@@ -231,28 +228,19 @@ def precision(found: Sequence[str], gold: Sequence[str], k: int) -> float:
     return len(set(gold).intersection(first)) / len(first) if first else 0.0
 
 
-def any_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """1 if at least one gold table is among the first `k`, else 0."""
-    return float(not set(gold).isdisjoint(found[:k]))
-
-
-def all_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """1 if every gold table is among the first `k`, else 0."""
-    return float(bool(gold) and set(gold) <= set(found[:k]))
-
-
 def table_scores(question: BenchmarkQuestion, found: Sequence[str], cutoffs: Sequence[int]) -> dict[str, float]:
-    """Recall, precision, `any` and `all` at each cutoff.
+    """Recall, precision, and whether `any` or `all` gold tables are found, at each cutoff.
 
     With `any_of`, one gold table is full recall.
     """
     scores: dict[str, float] = {}
+    gold = set(question.tables)
     for k in cutoffs:
-        one = any_found(found, question.tables, k)
+        one = float(not gold.isdisjoint(found[:k]))
         scores[f"recall@{k}"] = one if question.any_of else recall(found, question.tables, k)
         scores[f"precision@{k}"] = precision(found, question.tables, k)
         scores[f"any@{k}"] = one
-        scores[f"all@{k}"] = one if question.any_of else all_found(found, question.tables, k)
+        scores[f"all@{k}"] = one if question.any_of else float(bool(gold) and gold.issubset(found[:k]))
     return scores
 
 
@@ -369,9 +357,7 @@ def verdict_of(text: str) -> bool | None:
     >>> verdict_of("No, it was 2014."), verdict_of("Perhaps")
     (False, None)
     """
-    if _TRUE.match(text):
-        return True
-    return False if _FALSE.match(text) else None
+    return True if _TRUE.match(text) else False if _FALSE.match(text) else None
 
 
 def readings(text: str, count: int) -> list[list[str]]:

@@ -116,16 +116,14 @@ def _prompts(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Callable[
     """What makes the answerer of a system with a model, or with none."""
     source = TableReader(kg.store, kg.names)
 
-    def _for_system(system: System) -> Settings:
-        return replace(
+    def make(system: System, llm: LLM | None) -> Answerer:
+        own = replace(
             settings,
             prompt=system.prompt or settings.prompt,
             presentation=system.presentation or settings.presentation,
             temperature=settings.temperature if plan.temperature is None else plan.temperature,
         )
-
-    def make(system: System, llm: LLM | None) -> Answerer:
-        solver = make_solver(system.method, kg.retrievers, source, _for_system(system)) if system.retrieves else None
+        solver = make_solver(system.method, kg.retrievers, source, own) if system.retrieves else None
         if solver is not None:
             return solver_answerer(solver, source, llm)
         if llm is None:

@@ -169,13 +169,8 @@ def compare_records(first: Sequence[Record], second: Sequence[Record]) -> dict[s
     if not pairs:
         raise UsageError("The two runs have no question in common.", hint="Compare runs of one split.")
     names = sorted({name for one, other in pairs for name in one.keys() & other.keys()}, key=_place)
-    return {
-        name: compare(
-            [one[name] for one, other in pairs if name in one and name in other],
-            [other[name] for one, other in pairs if name in one and name in other],
-        )
-        for name in names
-    }
+    scores = ([(one[name], other[name]) for one, other in pairs if name in one and name in other] for name in names)
+    return {name: compare(*zip(*found, strict=True)) for name, found in zip(names, scores, strict=True)}
 
 
 def result_json(run: Run) -> dict[str, Any]:
@@ -246,29 +241,24 @@ def report_tables(run: Run) -> Iterator[ReportTable]:
     """Means with intervals, differences from the first system, confidence, time, sizes, failures and cost."""
     systems, scores = run.plan.systems, {system.name: means(run.of(system)) for system in run.plan.systems}
     names = sorted({name for found in scores.values() for name in found if _is_shown(name)}, key=_place)
-    yield _report_table(
-        "Means",
-        ("", *scores),
-        ((metric_name(name), *(_mean(found.get(name), run) for found in scores.values())) for name in names),
-    )
+    of_metrics = ((metric_name(name), *(_mean(found.get(name), run) for found in scores.values())) for name in names)
+    yield ReportTable("Means", (("", *scores), *of_metrics))
     for other in systems[1:]:
-        yield _report_table(
-            f"{other.name} against {systems[0].name}",
-            ("", "difference", "p", "better", "worse", "equal"),
-            _differences(compare_records(run.of(systems[0]), run.of(other))),
-        )
+        found = _differences(compare_records(run.of(systems[0]), run.of(other)))
+        compared = (("", "difference", "p", "better", "worse", "equal"), *found)
+        yield ReportTable(f"{other.name} against {systems[0].name}", compared)
     parts: tuple[tuple[str, tuple[str, ...], Callable[[Run, System], Iterable[tuple[str, ...]]]], ...] = (
         ("Right answers by confidence", ("confidence", "answers", "right"), _by_confidence),
         ("Time", ("stage", "median (ms)", "95th percentile (ms)"), _times),
         ("Size of the gold tables", ("cells", "prompt tokens", "texts encoded", "columns shown recall",
                                      "values shown recall", "right", "retrieval (ms)"), _sizes),
         ("Failures", ("cause", "failures", "first"), _failures),
-        ("Cost", ("stage", "requests", "prompt tokens", "completion tokens", "cost"), _costs),
+        ("Cost", ("stage", "requests", "prompt tokens", "completion tokens", "cost"),
+         lambda run, system: _used(spent(run.with_preparation(system)))),
     )  # fmt: skip
     for title, head, rows in parts:
-        yield _report_table(
-            title, ("system", *head), ((system.name, *row) for system in systems for row in rows(run, system))
-        )
+        of_systems = ((system.name, *row) for system in systems for row in rows(run, system))
+        yield ReportTable(title, (("system", *head), *of_systems))
 
 
 def as_markdown(run: Run) -> str:
@@ -280,10 +270,6 @@ def as_markdown(run: Run) -> str:
         if len(table.rows) > 1:
             parts.append(f"## {_plain(table.title)}\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
-
-
-def _report_table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> ReportTable:
-    return ReportTable(title, (head, *rows))
 
 
 def _plain(text: str) -> str:
@@ -350,10 +336,6 @@ def _sizes(run: Run, system: System) -> Iterator[tuple[str, ...]]:
 def _failures(run: Run, system: System) -> Iterator[tuple[str, ...]]:
     for cause, ids in causes(run.with_preparation(system)).items():
         yield cause, f"{len(ids):,}", ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
-
-
-def _costs(run: Run, system: System) -> Iterator[tuple[str, ...]]:
-    return _used(spent(run.with_preparation(system)))
 
 
 def _used(used: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
