@@ -69,7 +69,7 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def text_output(output: str) -> Iterator[Callable[[str], None]]:
+def text_output(output: str) -> Iterator[Callable[[str], object]]:
     """A function that writes text to the file of ``--output``, or to standard output for ``-``.
 
     The file appears when the block ends without an error.
@@ -78,11 +78,7 @@ def text_output(output: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: say(text, nl=False)
         return
     with output_file(Path(output)) as handle:
-        yield lambda text: _written(handle, text)
-
-
-def _written(handle: IO[bytes], text: str) -> None:
-    handle.write(text.encode("utf-8", "surrogatepass"))
+        yield lambda text: handle.write(text.encode("utf-8", "surrogatepass"))
 
 
 def _set_verbosity(context: click.Context, option: click.Parameter, value: int) -> None:

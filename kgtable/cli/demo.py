@@ -88,11 +88,11 @@ def demo(keep: Path | None) -> None:
         raise UsageError(f"{keep} is not an empty folder.", hint="Name a folder that does not exist yet.")
     with _folder(keep) as folder:
         for number, step in enumerate(steps(folder), 1):
-            _show(number, step)
-    if keep is not None:
-        say(f"The tables and the graph are in {keep}.")
-    else:
-        say("Run it with `--keep FOLDER` to go on with these tables and their graph.")
+            click.secho(f"{number}. {step.title}", bold=True)
+            click.secho(f"$ {step.command}", dim=True)
+            say(f"{step.output.rstrip()}\n")
+    go_on = "Run it with `--keep FOLDER` to go on with these tables and their graph."
+    say(go_on if keep is None else f"The tables and the graph are in {keep}.")
 
 
 @contextmanager
@@ -102,12 +102,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="kgtable-demo-") as folder:
         yield Path(folder)
-
-
-def _show(number: int, step: DemoStep) -> None:
-    click.secho(f"{number}. {step.title}", bold=True)
-    click.secho(f"$ {step.command}", dim=True)
-    say(f"{step.output.rstrip()}\n")
 
 
 COMMANDS = (demo,)

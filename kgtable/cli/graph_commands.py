@@ -369,9 +369,8 @@ def decide(table: str | None, decisions: tuple[str, ...], kg: Path, column: str,
         with kgtable.decide(kg, table, decided, column=column) as graph:
             assert graph.built is not None
             changes = graph.built.changes
-            note(
-                f"{kg}: {len(changes.added) + len(changes.changed):,} tables read again, {len(changes.removed):,} gone."
-            )
+            again, gone = len(changes.added) + len(changes.changed), len(changes.removed)
+            note(f"{kg}: {again:,} tables read again, {gone:,} gone.")
     else:
         note("This is a preview: --apply decides it.")
 

@@ -16,30 +16,16 @@ from kgtable.cli.common import DEBUG, FAULT, say, verbosity, verbosity_options
 from kgtable.errors import KgtableError
 from kgtable.resources import __version__
 
-MODULES = {
-    "ask": "ask_commands",
-    "build": "graph_commands",
-    "chat": "ask_commands",
-    "completion": "main",
-    "connect": "graph_commands",
-    "convert": "graph_commands",
-    "decide": "graph_commands",
-    "demo": "demo",
-    "doctor": "graph_commands",
-    "eval": "eval_commands",
-    "export": "graph_commands",
-    "hypergraph": "graph_commands",
-    "info": "graph_commands",
-    "mcp": "serve_commands",
-    "names": "graph_commands",
-    "push": "graph_commands",
-    "retrieve": "ask_commands",
-    "run": "ask_commands",
-    "serve": "serve_commands",
-    "sparql": "graph_commands",
-    "sql": "ask_commands",
-    "validate": "graph_commands",
-}
+_COMMANDS_BY_MODULE = {
+    "ask_commands": ("ask", "chat", "retrieve", "run", "sql"),
+    "demo": ("demo",),
+    "eval_commands": ("eval",),
+    "graph_commands": ("build", "connect", "convert", "decide", "doctor", "export", "hypergraph", "info", "names",
+                       "push", "sparql", "validate"),
+    "main": ("completion",),
+    "serve_commands": ("mcp", "serve"),
+}  # fmt: skip
+MODULES = {command: module for module, commands in _COMMANDS_BY_MODULE.items() for command in commands}
 """The module of `kgtable.cli` that each command is in. They import what they run when they run it."""
 
 FAILED = 2
