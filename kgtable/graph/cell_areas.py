@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby, product
+from operator import itemgetter
 
 from kgtable.tables.model import Area, Position, spreadsheet_reference
 
@@ -34,10 +36,8 @@ def _parse_area(text: str) -> Area:
     match = _REFERENCE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a cell or an area of cells")
-    top, left = int(match[2]) - 1, _column(match[1])
-    if match[3] is None:
-        return Area(top, left, top, left)
-    return Area(top, left, int(match[4]) - 1, _column(match[3]))
+    left, top, right, bottom = match.groups()
+    return Area(int(top) - 1, _column(left), int(bottom or top) - 1, _column(right or left))
 
 
 def _column(letters: str) -> int:
@@ -57,21 +57,14 @@ def positions_text(positions: Iterable[Position]) -> str:
 
 
 def _runs(positions: Iterable[Position]) -> Iterator[Area]:
-    run: Area | None = None
-    for row, column in positions:
-        if run is not None and run.left == column and run.bottom == row - 1:
-            run = Area(run.top, column, row, column)
-            continue
-        if run is not None:
-            yield run
-        run = Area(row, column, row, column)
-    if run is not None:
-        yield run
+    # In a run, the number of a row rises as its place does.
+    numbered = ((column, row - place, row) for place, (row, column) in enumerate(positions))
+    for (column, _), run in groupby(numbered, key=itemgetter(0, 1)):
+        rows = [row for _, _, row in run]
+        yield Area(rows[0], column, rows[-1], column)
 
 
 def parse_positions(text: str) -> Iterator[Position]:
     """Every position in the areas of a text."""
     for area in parse_areas(text):
-        for row in range(area.top, area.bottom + 1):
-            for column in range(area.left, area.right + 1):
-                yield row, column
+        yield from product(range(area.top, area.bottom + 1), range(area.left, area.right + 1))

@@ -189,7 +189,10 @@ def judge(examples: Mapping[str, NodeExample], shapes: rdflib.Graph) -> dict[str
         import pyshacl
     except ImportError as error:
         raise MissingExtraError("Validation", "shacl") from error
-    data = _class_hierarchy(shapes)
+    core = rdflib.Graph().parse(data=read_shipped("ontologies/kgtable.ttl"), format="turtle")
+    data = rdflib.Graph()
+    for graph in (shapes, core):
+        data += graph.triples((None, RDFS.subClassOf, None))
     names: dict[rdflib.term.Node, str] = {}
     with _silenced("rdflib.term"):
         for number, (form, example) in enumerate(examples.items()):
@@ -198,15 +201,6 @@ def judge(examples: Mapping[str, NodeExample], shapes: rdflib.Graph) -> dict[str
     if not isinstance(results, rdflib.Graph):
         raise GraphError(f"The shapes cannot be applied: {results}.")
     return _findings(results, names)
-
-
-def _class_hierarchy(shapes: rdflib.Graph) -> rdflib.Graph:
-    core = rdflib.Graph().parse(data=read_shipped("ontologies/kgtable.ttl"), format="turtle")
-    data = rdflib.Graph()
-    for graph in (shapes, core):
-        for triple in graph.triples((None, RDFS.subClassOf, None)):
-            data.add(triple)
-    return data
 
 
 def _add(data: rdflib.Graph, number: int, example: NodeExample) -> rdflib.term.Node:
@@ -242,25 +236,16 @@ def _findings(results: rdflib.Graph, names: Mapping[rdflib.term.Node, str]) -> d
         focus = results.value(result, SH.focusNode)
         if focus is None or focus not in names:
             continue
-        form = names[focus]
-        messages = sorted(map(str, results.objects(result, SH.resultMessage)))
+        message = " ".join(sorted(map(str, results.objects(result, SH.resultMessage))))
+        # Examples have names of their own here; the place of a node is reported with each violation.
+        message = _NAME.sub(lambda found: "its value" if found["value"] else "the node", message)
         path, severity = results.value(result, SH.resultPath), results.value(result, SH.resultSeverity)
-        found[form].add(
-            Finding(
-                _without_names(" ".join(messages)),
-                "" if path is None else str(path),
-                str(severity).removeprefix(str(SH)),
-            )
-        )
+        finding = Finding(message, "" if path is None else str(path), str(severity).removeprefix(str(SH)))
+        found[names[focus]].add(finding)
     return {form: sorted(findings) for form, findings in found.items()}
 
 
 _NAME = re.compile(r"<urn:kgtable:form:\d+(?P<value>:\d+)?>")
-
-
-def _without_names(message: str) -> str:
-    """A message without the names that examples have here; the place of the node is reported with each violation."""
-    return _NAME.sub(lambda found: "its value" if found["value"] else "the node", message)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -140,10 +140,8 @@ def violation_of(
 
 
 def _text(store: Store, graph: GraphName, table: NamedNode, property_: str) -> str | None:
-    for quad in store.quads_for_pattern(table, NamedNode(property_), None, graph):
-        if isinstance(quad.object, Literal):
-            return quad.object.value
-    return None
+    stated = (quad.object for quad in store.quads_for_pattern(table, NamedNode(property_), None, graph))
+    return next((term.value for term in stated if isinstance(term, Literal)), None)
 
 
 def _counted(number: int, thing: str) -> str:
@@ -227,7 +225,7 @@ def validate(source: Store | Path | rdflib.Graph, *, most: int = MOST_LISTED) ->
                 examples[form] = NodeExample(node.subject, node.values, classes)
         findings = judge(examples, shapes)
         return ValidationReport(
-            violations=tuple(_violations(store, vision, findings, most)) if findings else (),
+            violations=tuple(islice(_violations(store, vision, findings), most)) if findings else (),
             count=sum(counts[form] * len(found) for form, found in findings.items()),
             nodes=counts.total(),
             forms=len(counts),
@@ -260,14 +258,8 @@ def _classes_in(store: Store, graph: GraphName) -> Callable[[ShapeTerm], tuple[s
     return classes_of
 
 
-def _violations(
-    store: Store, vision: ShapeVision, findings: dict[str, list[Finding]], most: int
-) -> Iterator[Violation]:
-    listed = 0
+def _violations(store: Store, vision: ShapeVision, findings: dict[str, list[Finding]]) -> Iterator[Violation]:
     for node in _typed_nodes(store, vision):
         for finding in findings.get(vision.form(node.subject, node.values, node.classes_of), ()):
-            if listed == most:
-                return
-            listed += 1
             values = [str(value) for iri, value in node.values if iri == finding.property]
             yield violation_of(store, node.graph, node.subject, finding, values)

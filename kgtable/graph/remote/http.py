@@ -9,9 +9,10 @@ import os
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import BytesIO
 from threading import Lock
 from urllib.parse import quote, urlsplit
@@ -280,7 +281,7 @@ class EndpointClient:
                 except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
                     raise _BrokenConnectionError from error
                 with closing(response):
-                    body = _read(response, policy, url)
+                    body = _bounded(response.iter_raw(), policy.most_sent, url)
             found = response.headers
             unpacked = _unpacked(body, response, policy, url)
             return HttpReply(response.status_code, found, unpacked, found.get("location", ""))
@@ -312,15 +313,17 @@ def _wait(retry_after: str | None, attempt: int) -> float:
     return 0.5 * 2.0**attempt
 
 
-def _read(response: httpx.Response, policy: HttpPolicy, url: str) -> bytes:
-    """Read the body as it was sent, within the limit of size."""
-    pieces, size = [], 0
-    for piece in response.iter_raw():
+def _bounded(pieces: Iterable[bytes], most: int, url: str, how: str = "") -> bytes:
+    """The pieces as one, within a limit of size."""
+    kept, size = [], 0
+    for piece in pieces:
         size += len(piece)
-        if size > policy.most_sent:
-            raise _too_large(url, policy.most_sent, "")
-        pieces.append(piece)
-    return b"".join(pieces)
+        if size > most:
+            raise RemoteStoreError(
+                f"The answer of {url} is larger than {most:,} bytes{how}.", hint="Ask for less at once."
+            )
+        kept.append(piece)
+    return b"".join(kept)
 
 
 def _unpacked(body: bytes, response: httpx.Response, policy: HttpPolicy, url: str) -> bytes:
@@ -339,15 +342,5 @@ def _unpacked(body: bytes, response: httpx.Response, policy: HttpPolicy, url: st
             hint="Let it answer unpacked, or as gzip.",
         )
     most = min(policy.most_unpacked, max(policy.ratio_from, len(body) * policy.most_ratio))
-    pieces, size = [], 0
     with gzip.GzipFile(fileobj=BytesIO(body)) as packed:
-        while piece := packed.read(_MEBIBYTE):
-            size += len(piece)
-            if size > most:
-                raise _too_large(url, most, " unpacked")
-            pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _too_large(url: str, most: int, how: str) -> RemoteStoreError:
-    return RemoteStoreError(f"The answer of {url} is larger than {most:,} bytes{how}.", hint="Ask for less at once.")
+        return _bounded(iter(partial(packed.read, _MEBIBYTE), b""), most, url, " unpacked")
