@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
@@ -30,18 +30,16 @@ class ConversionReport:
     @classmethod
     def of(cls, files: Iterable[FileRecord], notices: Sequence[Notice] = ()) -> ConversionReport:
         """Build the report from the records of all files."""
-        files = tuple(files)
-        tally = Tally()
-        for table in _tables(files):
-            tally.add(Tally.from_json(table.tally))
-        records = (record for file in files for record in (*file.tables, file.document) if record is not None)
-        from_tables = tuple(notice for record in records for notice in record.notices)
-        return cls(files, (*notices, *from_tables), tally)
+        report = cls(tuple(files))
+        for table in report.tables:
+            report.tally.add(Tally.from_json(table.tally))
+        records = (record for file in report.files for record in (*file.tables, file.document) if record is not None)
+        return replace(report, notices=(*notices, *(notice for record in records for notice in record.notices)))
 
     @property
     def tables(self) -> tuple[TableRecord, ...]:
         """Every table that was converted."""
-        return tuple(_tables(self.files))
+        return tuple(table for file in self.files for table in file.tables)
 
     @property
     def documents(self) -> tuple[DocumentRecord, ...]:
@@ -110,11 +108,6 @@ class ConversionReport:
         if self.notices:
             yield f"{len(self.notices):,} notices:"
             yield from (f"  {notice}" for notice in self.notices)
-
-
-def _tables(files: Iterable[FileRecord]) -> Iterator[TableRecord]:
-    for file in files:
-        yield from file.tables
 
 
 def _counts(title: str, counts: dict[str, int]) -> Iterator[str]:

@@ -333,11 +333,7 @@ def write_job(
                     scan = None if job.known is None else job.known.scan
                     with faults_of(file), time:
                         conversion = TableConversion(grid, settings, job.share, scan, contents)
-                    if output.tell() > beginning:
-                        output.write(conversion.between)
-                    for piece in each_of(file, map(str.encode, conversion)):
-                        _check_statements(file, piece, settings)
-                        output.write(piece)
+                    for _ in _written(conversion, file, settings, output, beginning):
                         if len(grid.rows) >= LONG_TABLE and job.share.parts == 1:
                             progress(f"converting rows of {file.relative}", conversion.rows, len(grid.rows))
                     with faults_of(file):
@@ -345,11 +341,8 @@ def write_job(
                 if content.has_text and job.share.is_first:
                     with faults_of(file), time:
                         text = TextConversion(file, content, settings)
-                    if output.tell() > beginning:
-                        output.write(text.between)
-                    for piece in each_of(file, map(str.encode, text)):
-                        _check_statements(file, piece, settings)
-                        output.write(piece)
+                    for _ in _written(text, file, settings, output, beginning):
+                        pass
                     document = text.record()
         except TableError as caught:
             error, document = str(caught), None
@@ -375,17 +368,29 @@ def write_job(
         )
 
 
-def _check_statements(file: TableFile, piece: bytes, settings: ConversionOptions) -> None:
-    """Raises `UnreadableTableError` for a statement that is longer than a store can load."""
+def _written(
+    graph: TextConversion | TableConversion,
+    file: TableFile,
+    settings: ConversionOptions,
+    output: IO[bytes],
+    beginning: int,
+) -> Iterator[int]:
+    """Write a graph piece by piece, after what separates it from the one before.
+
+    Raises `UnreadableTableError` for a statement that is longer than a store can load.
+    """
+    if output.tell() > beginning:
+        output.write(graph.writer.between.encode("utf-8"))
     most = settings.limits.max_statement
-    if len(piece) <= most or settings.format is not Format.NQUADS:
-        return
-    if any(len(line) > most for line in piece.split(b"\n")):
-        raise UnreadableTableError(
-            f"the text of one of its cells becomes a statement of more than {most:,} bytes.",
-            path=file.relative,
-            hint="Is a quote never closed? Close it, or split the text.",
-        )
+    for piece in each_of(file, map(str.encode, graph)):
+        is_checked = len(piece) > most and settings.format is Format.NQUADS
+        if is_checked and any(len(line) > most for line in piece.split(b"\n")):
+            raise UnreadableTableError(
+                f"the text of one of its cells becomes a statement of more than {most:,} bytes.",
+                path=file.relative,
+                hint="Is a quote never closed? Close it, or split the text.",
+            )
+        yield output.write(piece)
 
 
 def _content(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> ReadContent:
@@ -402,17 +407,12 @@ class TextConversion:
         self._file, self._content = file, content
         tables = [grid.id for grid in content.grids]
         self._shape = DocumentShape(file.id, file.relative, content.text, tables, settings.names)
-        self._writer = writer_for(settings.format, settings.names)
+        self.writer = writer_for(settings.format, settings.names)
         self._tally = Tally()
-
-    @property
-    def between(self) -> bytes:
-        """The separator between this graph and the one before."""
-        return self._writer.between.encode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
         blocks = chain.from_iterable(self._shape.batches())
-        return self._writer.graph(self._shape.graph, counted(blocks, self._tally), WHOLE)
+        return self.writer.graph(self._shape.graph, counted(blocks, self._tally), WHOLE)
 
     def record(self) -> DocumentRecord:
         """The record of the text."""
@@ -449,20 +449,15 @@ class TableConversion:
         self._scan = scan
         self._share = share
         self._shape = TableShape(annotate(table, mapping), settings.names)
-        self._writer = writer_for(settings.format, settings.names)
+        self.writer = writer_for(settings.format, settings.names)
         self._contents = (
             None if contents is None else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
         )
         self._tally = Tally()
         self.rows = 0
 
-    @property
-    def between(self) -> bytes:
-        """The separator between this table and the one before."""
-        return self._writer.between.encode("utf-8")
-
     def __iter__(self) -> Iterator[str]:
-        return self._writer.graph(self._shape.graph, counted(self._parts(), self._tally), self._share)
+        return self.writer.graph(self._shape.graph, counted(self._parts(), self._tally), self._share)
 
     def _parts(self) -> Parts:
         if self._share.is_first:

@@ -36,45 +36,36 @@ EQUAL_PARTS = 4
 class JoinedFiles(RawIOBase):
     """One stream over files that are still being written: each is read in turn, then deleted.
 
-    With `part_size` it ends after about this many bytes, at the end of a line; `next_part` continues from there, and
-    parts after the first `EQUAL_PARTS` are each twice as large as the one before.
+    It ends after about `part_size` bytes, at the end of a line; `next_part` continues from there, and parts after the
+    first `EQUAL_PARTS` are each twice as large as the one before.
     """
 
-    def __init__(self, paths: Iterable[Path], part_size: int | None = None, progress: Progress = silent) -> None:
+    def __init__(self, paths: Iterable[Path], part_size: int, progress: Progress) -> None:
         super().__init__()
         self._progress = progress
         self._pieces = self._read_all(paths)
-        self._rest = b""
-        self._part_size = part_size
-        self._left = part_size
-        self._held = b""
+        self._rest = self._held = b""
+        self._part_size = self._left = part_size
         self._parts = 0
 
     def next_part(self) -> bool:
         """Whether there is more to read after the end of a part; if so, reading continues with it."""
-        if self._part_size is not None:
-            self._parts += 1
-            self._part_size *= 2 if self._parts > EQUAL_PARTS else 1
-            self._rest, self._held, self._left = self._held, b"", self._part_size
-        if not self._rest:
-            self._rest = self._next_piece()
+        self._parts += 1
+        self._part_size *= 2 if self._parts > EQUAL_PARTS else 1
+        self._rest, self._held, self._left = self._held, b"", self._part_size
+        self._rest = self._rest or self._next_piece()
         return bool(self._rest)
 
     def _next_piece(self) -> bytes:
         """What follows in the part; nothing at its end."""
-        if self._left is None:
-            return next(self._pieces, b"")
         if self._left <= 0:
             return b""
         piece = next(self._pieces, b"")
         self._left -= len(piece)
-        while piece and self._left <= 0 and b"\n" not in piece:
-            following = next(self._pieces, b"")
-            if not following:
-                break
-            piece += following
-        if self._left <= 0 and b"\n" in piece:
-            end = piece.rindex(b"\n") + 1
+        if self._left <= 0:
+            while b"\n" not in piece and (following := next(self._pieces, b"")):
+                piece += following
+            end = piece.rfind(b"\n") + 1 or len(piece)
             piece, self._held = piece[:end], piece[end:]
         return piece
 
@@ -94,15 +85,11 @@ class JoinedFiles(RawIOBase):
         """Always true."""
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes, nothing at the end; the whole rest for a negative size."""
-        if size < 0:
-            rest, self._rest = self._rest + b"".join(iter(self._next_piece, b"")), b""
-            return rest
-        if not self._rest:
-            self._rest = self._next_piece()
-        piece, self._rest = self._rest[:size], self._rest[size:]
-        return piece
+    def read(self, size: int = _PIECE) -> bytes:
+        """At most `size` bytes of the part, nothing at its end."""
+        rest = self._rest or self._next_piece()
+        self._rest = rest[size:]
+        return rest[:size]
 
 
 def fill_store(path: Path, nquads: Iterable[Path], progress: Progress = silent) -> None:
@@ -115,16 +102,14 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
     with _store_errors(path, previous):
         old = ox.Store.read_only(str(previous))
         names = [name for name in old.named_graphs() if name.value not in known]
-        if not names:
-            return
-        store = ox.Store(str(path))
-        try:
+
+        def add(store: ox.Store) -> None:
             for name in names:
                 store.add_graph(name)
                 store.bulk_extend(old.quads_for_pattern(None, None, None, name))
-            store.flush()
-        finally:
-            del store, old
+
+        if names:
+            _change(path, add, previous)
 
 
 def differing_lines(before: Path, now: Path) -> tuple[list[bytes], list[bytes]]:
