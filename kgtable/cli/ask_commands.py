@@ -12,26 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 import kgtable
-from kgtable.cli.common import (
-    HEADLINE,
-    Command,
-    complete_methods,
-    draw,
-    json_option,
-    kg_option,
-    lines_of,
-    method_option,
-    note,
-    optional_kg_option,
-    plot_option,
-    presentation_option,
-    prompt_option,
-    say,
-    table_option,
-    tables_option,
-    text_of_input,
-    text_output,
-)
+from kgtable.cli import common
+from kgtable.cli.common import HEADLINE, Command, draw, lines_of, note, say, text_of_input, text_output
 from kgtable.cli.folder_graphs import graph_for
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMError, LLMReplyError, ProgramCompilationError, UsageError, spreadsheet_reference
@@ -57,9 +39,9 @@ NOTHING_FOUND = 1
     type=click.File("r", encoding="utf-8"),
     help='JSON Lines with "question" and, if wanted, "id"; - for standard input.',
 )
-@kg_option
-@method_option
-@tables_option
+@common.kg_option
+@common.method_option
+@common.tables_option
 @click.option("-k", type=click.IntRange(0), help=f"How many triples at most.  [default: {DEFAULT_K}]")
 @click.option("--model", help="A language model that names the labels for hybrid.  [default: none]")
 @click.option("--base-url", help="The endpoint of the model.")
@@ -68,7 +50,7 @@ NOTHING_FOUND = 1
     "--explain", is_flag=True, help="Show labels, expansion, candidates and scores, with the time of each step."
 )
 @click.option("-f", "--format", type=click.Choice(FORMATS), help="[default: table; with --questions jsonl]")
-@json_option
+@common.json_option
 @click.option("-o", "--output", default="-", help="The file to write; - for standard output.")
 def retrieve(
     question: str | None,
@@ -206,10 +188,10 @@ SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 
 
 _FOLDER = click.Path(path_type=Path, exists=True)
-_ANSWERING = (
-    optional_kg_option,
-    tables_option,
-    click.option("--method", shell_complete=complete_methods, help="The retrieval method.  [default: hybrid]"),
+answering_options = common.option_group(
+    common.optional_kg_option,
+    common.tables_option,
+    click.option("--method", shell_complete=common.complete_methods, help="The retrieval method.  [default: hybrid]"),
     click.option("-k", type=click.IntRange(1), help=f"How many triples to answer from.  [default: {DEFAULT_K}]"),
     click.option("--model", help="The language model; none answers by rules."),
     click.option(
@@ -218,8 +200,8 @@ _ANSWERING = (
         "KGTABLE_API_KEY to KGTABLE_BASE_URL.",
     ),
     click.option("--rerank/--no-rerank", default=None, help="Let the model order the best tables."),
-    presentation_option,
-    prompt_option,
+    common.presentation_option,
+    common.prompt_option,
     click.option(
         "--second-reading/--no-second-reading",
         default=None,
@@ -228,13 +210,7 @@ _ANSWERING = (
     click.option("--max-cost", type=click.FloatRange(0), help="The dollars that the model may cost at most."),
     click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file."),
 )
-
-
-def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `ask` and `chat`: the graph, the method and the model."""
-    for option in reversed(_ANSWERING):
-        command = option(command)
-    return command
+"""The options of `ask` and `chat`: the graph, the method and the model."""
 
 
 @click.command(cls=Command)
@@ -252,7 +228,7 @@ def answering_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--program", is_flag=True, help="Print the answer's program alone, as JSON that kgtable run takes.")
 @click.option("--cells", is_flag=True, help="Print every cited cell, not the first five.")
-@plot_option
+@common.plot_option
 def ask(
     question: str,
     folder: Path | None,
@@ -283,8 +259,8 @@ def ask(
                 note("No program: the answer was not computed by a single one." if answer.found else as_text(answer))
         elif as_json:
             answer = graph.ask(asked, **options)
-            added = {"sparql": _sparql(answer, graph)} if "sparql" in show else {}
-            say(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
+            query = compiled(graph, answer.program)[0] if "sparql" in show and answer.program is not None else None
+            say(json.dumps(answer.to_json() | ({"sparql": query} if "sparql" in show else {}), ensure_ascii=False))
         elif sys.stdout.isatty() and not options["dry_run"]:
             answer = _stream(graph, asked, options, cells)
         else:
@@ -369,11 +345,6 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any], cells
     return answer
 
 
-def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
-    """The answer's program as SPARQL; None for an answer without a program."""
-    return None if answer.program is None else compiled(graph, answer.program)[0]
-
-
 def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
     """The basis of an answer as text: its program, its prompt, its triples by score, or what found them."""
     from kgtable.answering.prompting import local_name, one_line
@@ -404,7 +375,7 @@ NO_VALUE = 1
 
 @click.command(cls=Command)
 @click.argument("program")
-@kg_option
+@common.kg_option
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -420,7 +391,7 @@ NO_VALUE = 1
     multiple=True,
     help="Show the program as JSON, or as the query it becomes; repeatable.",
 )
-@plot_option
+@common.plot_option
 def run(
     program: str, kg: Path, engine: str, most: int | None, as_json: bool, show: tuple[str, ...], plot: Path | None
 ) -> None:
@@ -493,13 +464,13 @@ ROW_FORMATS = ("table", "json", "csv", "tsv")
 @click.command(cls=Command)
 @click.argument("query", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
-@kg_option
+@common.kg_option
 @click.option(
     "-f", "--format", type=click.Choice(ROW_FORMATS), default="table", show_default=True, help="Form of the rows."
 )
-@json_option
+@common.json_option
 @click.option("--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table.")
-@table_option
+@common.table_option
 def sql(query: str | None, file: IO[str] | None, kg: Path, format: str, schema: bool, table: str | None) -> None:
     """Query the tables of a graph in SQL.
 

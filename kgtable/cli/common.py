@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -181,11 +181,22 @@ class ProgressLine:
         if self._shown:
             click.echo("\r\x1b[K", nl=False, err=True)
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that gives a command several options, in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 json_option = click.option("--json", "format", flag_value="json", help="The same as --format json.")
@@ -252,29 +263,31 @@ allow_hosts_option = click.option(
 mapping_option = click.option(
     "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
 )
-workers_option = click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=os.cpu_count() or 1,
-    help="Processes that convert tables.  [default: one for each processor]",
-)
-file_seconds_option = click.option(
-    "--file-seconds",
-    metavar="SECONDS",
-    type=click.IntRange(1),
-    help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
-    "  [default: 30, more for a large one]",
-)
-encoding_option = click.option(
-    "--encoding", metavar="NAME", help="Encoding of text files, such as windows-1251; by default it is detected."
-)
-scheduler_option = click.option(
-    "--scheduler", metavar="ADDRESS", help="Convert on the workers of this Dask scheduler, such as tcp://host:8786."
-)
-parts_option = click.option(
-    "--parts",
-    metavar="URL",
-    help="With --scheduler: the folder or fsspec URL that the workers write to; what is there is not made again.",
+conversion_options = option_group(
+    click.option(
+        "--workers",
+        type=click.IntRange(1),
+        default=os.cpu_count() or 1,
+        help="Processes that convert tables.  [default: one for each processor]",
+    ),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="Convert on the workers of this Dask scheduler, such as tcp://host:8786."
+    ),
+    click.option(
+        "--parts",
+        metavar="URL",
+        help="With --scheduler: the folder or fsspec URL that the workers write to; what is there is not made again.",
+    ),
+    click.option(
+        "--file-seconds",
+        metavar="SECONDS",
+        type=click.IntRange(1),
+        help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
+        "  [default: 30, more for a large one]",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Encoding of text files, such as windows-1251; by default it is detected."
+    ),
 )
 report_option = click.option(
     "--report", type=click.Path(path_type=Path), help="Write the conversion report here: .json, or text."

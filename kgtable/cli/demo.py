@@ -41,7 +41,8 @@ def steps(folder: Path | str) -> Iterator[DemoStep]:
     home = Path(folder)
     tables, graph = home / "samples", home / "graph"
     shutil.copytree(SAMPLES, tables, dirs_exist_ok=True)
-    yield DemoStep("Six tables as people make them", "ls samples", "\n".join(_files(tables)))
+    names = sorted(path.name for path in tables.iterdir() if path.suffix != ".json")
+    yield DemoStep("Six tables as people make them", "ls samples", "\n".join(names))
 
     with kgtable.build(tables, graph) as kg:
         assert kg.built is not None
@@ -64,10 +65,6 @@ def steps(folder: Path | str) -> Iterator[DemoStep]:
             "kgtable export --kg graph --table halden-segments --format csv -o -",
             kg.tables["halden-segments"].to_csv(),
         )
-
-
-def _files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.suffix != ".json")
 
 
 def _row_of_turtle(path: Path) -> str:

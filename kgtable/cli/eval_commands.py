@@ -106,19 +106,14 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
     if options["report"] is not None:
         write_report(run, options["report"])
     say(as_markdown(run).rstrip("\n"))
-    if keep is not None:
-        _put_away(keep, sum(record.to_be_tried_again for record in run.records))
-
-
-def _put_away(keep: Path, again: int) -> None:
-    """Remove the records of a run whose result is written, unless some questions are to be asked again."""
-    if not again:
+    again = sum(record.to_be_tried_again for record in run.records)
+    if keep is not None and again:
+        say(
+            f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
+            f"command with --resume asks them again; {keep} keeps the other records until then."
+        )
+    elif keep is not None:
         keep.unlink(missing_ok=True)
-        return
-    say(
-        f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
-        f"command with --resume asks them again; {keep} keeps the other records until then."
-    )
 
 
 def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
@@ -148,9 +143,6 @@ class _Shown(ProgressLine):
     def __call__(self, stage: str, done: int, total: int, dollars: float | None = 0.0) -> None:
         money = "" if dollars == 0.0 else " (cost unknown)" if dollars is None else f" (${dollars:.2f})"
         super().__call__(f"{stage}{money}", done, total)
-
-    def __enter__(self) -> _Shown:
-        return self
 
 
 COMMANDS = (evaluate_command,)

@@ -19,33 +19,8 @@ from click.core import ParameterSource
 
 import kgtable
 from kgtable.building.catalogue import counted_rows
-from kgtable.cli.common import (
-    FORMATS,
-    Command,
-    ProgressLine,
-    defuse_option,
-    dialect_option,
-    draw,
-    encoding_option,
-    file_seconds_option,
-    json_option,
-    kg_option,
-    mapping_option,
-    note,
-    optional_kg_option,
-    parts_option,
-    plot_option,
-    reading,
-    refuse_standard_input,
-    report_option,
-    say,
-    scheduler_option,
-    standard_input,
-    table_option,
-    text_of_input,
-    verbosity,
-    workers_option,
-)
+from kgtable.cli import common
+from kgtable.cli.common import FORMATS, Command, ProgressLine, draw, note, say
 from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import output_file
@@ -71,14 +46,10 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
 @click.option("-f", "--format", help=f"{FORMATS}; by default the suffix of the output tells.")
 @click.option("--format-in", help="What standard input holds: csv, xlsx, html, …; by default its content tells.")
-@mapping_option
+@common.mapping_option
 @click.option("--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with.")
-@workers_option
-@scheduler_option
-@parts_option
-@file_seconds_option
-@encoding_option
-@report_option
+@common.conversion_options
+@common.report_option
 def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Path | None, **options: Any) -> None:
     """Write tables as RDF.
 
@@ -90,26 +61,22 @@ def convert(paths: tuple[Path, ...], output: str, format: str | None, report: Pa
     target: Path | IO[bytes] = sys.stdout.buffer if output == "-" else Path(output)
     started = time.monotonic()
     with ProgressLine() as progress:
-        done = kgtable.convert(standard_input(paths), target, format=format, progress=progress, **options)
+        done = kgtable.convert(common.standard_input(paths), target, format=format, progress=progress, **options)
     note(f"{done.summary}, {time.monotonic() - started:.1f} s.")
     _finish(done, report)
 
 
 @click.command(cls=Command)
 @paths_argument
-@kg_option
-@mapping_option
+@common.kg_option
+@common.mapping_option
 @click.option("--base", help="The IRI that generated IRIs begin with; kept from the last build.")
 @click.option("--embedding", default="minilm", show_default=True, help="The model of the search index, or none.")
-@workers_option
-@scheduler_option
-@parts_option
-@file_seconds_option
-@encoding_option
+@common.conversion_options
 @click.option("--model", help="Language model that is asked what is undecided about the tables.")
 @click.option("--dry-run", is_flag=True, help="Estimate the usage without calling the model.")
 @click.option("--json", "as_json", is_flag=True, help="Print what changed as one JSON object.")
-@report_option
+@common.report_option
 def build(
     paths: tuple[Path, ...],
     kg: Path,
@@ -128,7 +95,7 @@ def build(
     tables without a title, once for each. What it proposes is in the mapping, and yields to what is printed or
     decided there; a model that fails leaves the graph as it is without one.
     """
-    refuse_standard_input(paths)
+    common.refuse_standard_input(paths)
     started = time.monotonic()
     with (
         ProgressLine() as progress,
@@ -144,7 +111,7 @@ def build(
         f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged."
     )
     note(f"{built.conversion.summary}, {time.monotonic() - started:.1f} s.")
-    if verbosity() > 0:
+    if common.verbosity() > 0:
         for stage, seconds in built.seconds.items():
             note(f"{stage}: {seconds:.1f} s")
     if built.annotation is not None:
@@ -183,11 +150,11 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
 @click.command(cls=Command)
 @click.argument("query", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
-@kg_option
+@common.kg_option
 @click.option("-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]")
-@json_option
-@defuse_option
-@plot_option
+@common.json_option
+@common.defuse_option
+@common.plot_option
 def sparql(
     query: str | None, file: IO[str] | None, kg: Path, format: str | None, defuse: bool, plot: Path | None
 ) -> None:
@@ -202,10 +169,10 @@ def sparql(
             hint = f"-f is the format: name the file with --file {format}"
         raise UsageError("Give a query, or a file with one.", hint=hint)
     if file is not None:
-        with reading(file.name):
+        with common.reading(file.name):
             text = file.read()
     else:
-        text = text_of_input() if query == "-" else str(query)
+        text = common.text_of_input() if query == "-" else str(query)
 
     def made() -> str:
         with kgtable.open(kg) as graph:
@@ -217,13 +184,13 @@ def sparql(
 
 
 @click.command(cls=Command)
-@kg_option
+@common.kg_option
 @click.option("-o", "--output", required=True, help="The file or folder to write; - for standard output.")
-@table_option
+@common.table_option
 @click.option(
     "-f", "--format", "--as", "format", help=f"csv, xlsx, {FORMATS}; by default the suffix of the output tells."
 )
-@defuse_option
+@common.defuse_option
 def export(kg: Path, output: str, table: str | None, format: str | None, defuse: bool) -> None:
     """Write a graph, or one table, as RDF, CSV or XLSX.
 
@@ -247,7 +214,7 @@ def export(kg: Path, output: str, table: str | None, format: str | None, defuse:
 
 @click.command(cls=Command)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@optional_kg_option
+@common.optional_kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def validate(context: click.Context, path: Path | None, kg: Path | None, as_json: bool) -> None:
@@ -271,7 +238,7 @@ def validate(context: click.Context, path: Path | None, kg: Path | None, as_json
 
 @click.command(cls=Command)
 @click.argument("table", required=False)
-@kg_option
+@common.kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relations", is_flag=True, help="Show which tables can be joined or are parts of one.")
 @click.option("--columns", is_flag=True, help="Show the role, measure kind and units of each column, and why.")
@@ -339,7 +306,7 @@ def _say_relations(relations: TableRelations) -> None:
 @click.command(cls=Command)
 @click.argument("table", required=False)
 @click.argument("decisions", nargs=-1, metavar="[NAME=TEXT...]")
-@kg_option
+@common.kg_option
 @click.option("--column", default="", metavar="NAME", help="Decide about this column of the table.")
 @click.option("--apply", "is_applied", is_flag=True, help="Decide it, and bring the graph up to date.")
 def decide(table: str | None, decisions: tuple[str, ...], kg: Path, column: str, is_applied: bool) -> None:
@@ -429,7 +396,7 @@ def _described(table: dict[str, Any]) -> str:
 
 
 @click.command(cls=Command)
-@kg_option
+@common.kg_option
 @click.option("--clusters", default=10, show_default=True, help="Hyperedges for each feature.")
 @click.option("--typical", default=100, show_default=True, help="Tables that stand for a hyperedge.")
 def hypergraph(kg: Path, clusters: int, typical: int) -> None:
@@ -445,9 +412,9 @@ def hypergraph(kg: Path, clusters: int, typical: int) -> None:
 
 @click.command(cls=Command)
 @click.argument("url")
-@kg_option
+@common.kg_option
 @click.option("--store", metavar="URL", help="Its Graph Store Protocol address, to read whole graphs from.")
-@dialect_option
+@common.dialect_option
 @click.option("--base", help="The IRI that generated IRIs begin with; by default the endpoint is asked.")
 @click.option(
     "--index", metavar="EMBEDDING", help="Read the tables and index them here, with this embedding, such as minilm."
@@ -464,8 +431,8 @@ def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | Non
 
 @click.command(cls=Command)
 @click.argument("url")
-@kg_option
-@dialect_option
+@common.kg_option
+@common.dialect_option
 @click.option("--again", is_flag=True, help="Send everything, whatever was sent before.")
 def push(url: str, kg: Path, dialect: str, again: bool) -> None:
     """Copy a graph to another engine.
@@ -479,7 +446,7 @@ def push(url: str, kg: Path, dialect: str, again: bool) -> None:
 
 
 @click.command(cls=Command)
-@kg_option
+@common.kg_option
 @click.option("--model", help="Language model that is asked about the tables first, as with build --model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def names(kg: Path, model: str | None, as_json: bool) -> None:
@@ -553,7 +520,7 @@ def _send_text(make: Callable[[], str], sending: Connection) -> None:
 
 
 @click.command(cls=Command)
-@optional_kg_option
+@common.optional_kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(kg: Path | None, as_json: bool) -> None:
     """Check the installation, and a graph.
