@@ -125,10 +125,12 @@ class CorpusAssembly:
         """The content with the names that were inferred in place of what says nothing."""
         if not len(self._inferred):
             return content
-        columns = tuple(
-            (_beside_printed(name, self._inferred.used(content.id, at)) if is_missing_header(name) else name, iri)
-            for at, (name, iri) in enumerate(content.columns)
-        )
+
+        def named(at: int, header: str) -> str:
+            inferred = self._inferred.used(content.id, at) if is_missing_header(header) else ""
+            return f"{header.strip()} {inferred}".lstrip() if inferred else header  # what is printed is still found
+
+        columns = tuple((named(at, name), iri) for at, (name, iri) in enumerate(content.columns))
         title = content.title
         if is_missing_title(title, content.id):
             title = self._inferred.used(content.id, None) or title
@@ -245,6 +247,7 @@ def save_corpus(
     sizes = np.bincount(term_texts.items, minlength=size).astype(np.int32)
     by_table = (Strings.open(folder / name) for name in PART_STRINGS)
     CorpusParts(text_terms, named, around, *lexical, counts.times, *by_table).save(folder)
+    cell_texts, cells = np.concatenate([places.cell_text[body], lexical[0]]), np.concatenate([body, lexical[1]])
     Corpus(
         table_ids=tuple(ids),
         places=places,
@@ -256,9 +259,7 @@ def save_corpus(
         printed_rows=Strings.open(folder / PRINTED_ROWS),
         term_texts=term_texts,
         term_tables=term_tables,
-        text_cells=Postings.build(
-            np.concatenate([places.cell_text[body], lexical[0]]), np.concatenate([body, lexical[1]]), size
-        ),
+        text_cells=Postings.build(cell_texts, cells, size),
         text_labels=_by_text(places.row_label, size),
         text_groups=_by_text(places.row_group_label, size),
         text_columns=_by_text(places.column_name, size),
@@ -334,8 +335,3 @@ def _write_sorted(numbers: dict[str, int], path: Path) -> IntArray:
 def _by_text(texts: IntArray, size: int) -> Postings:
     known = np.flatnonzero(texts != NONE)
     return Postings.build(texts[known], known, size)
-
-
-def _beside_printed(header: str, inferred: str) -> str:
-    """A header that says nothing, with the name that was inferred: what is printed is still found."""
-    return " ".join(filter(None, (header.strip(), inferred))) if inferred else header

@@ -358,10 +358,6 @@ class EarlierCorpus:
         unchanged, _ = catalogue.unchanged_since(before.catalogue_path)
         return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids), drift)
 
-    def drift_to(self, ids: Collection[str], unchanged: Collection[str]) -> int:
-        """The number of tables that changed since relations were last looked for in all tables, this build included."""
-        return self.drift + len(ids) + len(self.saved.corpus.table_ids) - 2 * len(unchanged)
-
     def tables_called_as_in(self, names: InferredNames) -> set[str]:
         """The unchanged tables to which users and models gave the same names."""
 
@@ -443,7 +439,7 @@ class GenerationCorpus:
     ) -> bool:
         """Find the tables near those that changed, if few did; returns whether it is so."""
         same = earlier.tables_called_as_in(supposed)
-        drift = earlier.drift_to(self._ids, same)
+        drift = earlier.drift + len(self._ids) + len(earlier.saved.corpus.table_ids) - 2 * len(same)
         if len(self._ids) < LEAST_TABLES or drift > MOST_DRIFT * len(self._ids):
             return False
         before = relations()

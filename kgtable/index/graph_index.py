@@ -225,13 +225,7 @@ def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], 
     from kgtable.index import vectors
 
     kinds = iter(vectors.NAMES)
-
-    def embed(texts: Sequence[str]) -> Matrix:
-        kind = next(kinds)
-        vectors.write_whole(cache, kind, texts, folder)
-        return vectors.stored_vectors(folder, kind)
-
-    return embed
+    return lambda texts: vectors.write_whole(cache, next(kinds), texts, folder)
 
 
 def _write_relations(

@@ -17,11 +17,13 @@ from kgtable.index.postings import IntArray, distinct, mapped, ranges
 
 
 class Strings(Sequence[str]):
-    """Strings by number. `find` and `place` need them in the order of their UTF-8 bytes."""
+    """Strings by number. `find` and `place` need them in the order of their UTF-8 bytes.
+
+    `starts` tells where each string begins among the bytes of all, and after the last one, where they end.
+    """
 
     def __init__(self, content: bytes | mmap.mmap, starts: IntArray) -> None:
-        self._content = content
-        self._starts = starts
+        self._content, self.starts = content, starts
 
     @classmethod
     def open(cls, path: Path) -> Strings:
@@ -32,14 +34,9 @@ class Strings(Sequence[str]):
         with path.with_suffix(".txt").open("rb") as file:
             return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), starts)
 
-    @property
-    def starts(self) -> IntArray:
-        """Where each string begins among the bytes of all, and after the last one, where they end."""
-        return self._starts
-
     def between(self, first: int, last: int) -> bytes:
         """The bytes of the strings from number `first` to before `last`, one after the other."""
-        return self._content[self._starts[first] : self._starts[last]]
+        return self._content[self.starts[first] : self.starts[last]]
 
     def equal(self, ones: IntArray, others: IntArray) -> npt.NDArray[np.bool_]:
         """For each pair of numbers, whether their strings are equal; compared in batches of pairs."""
@@ -47,12 +44,12 @@ class Strings(Sequence[str]):
         found = np.ones(len(ones), dtype=np.bool_)
         for start in range(0, len(ones), _RUN):
             one, other = ones[start : start + _RUN], others[start : start + _RUN]
-            lengths = self._starts[one + 1] - self._starts[one]
-            same = lengths == self._starts[other + 1] - self._starts[other]
+            lengths = self.starts[one + 1] - self.starts[one]
+            same = lengths == self.starts[other + 1] - self.starts[other]
             looked_at = np.flatnonzero(same & (one != other) & (lengths > 0))
             if len(looked_at):
                 first, last, beside, end = (
-                    self._starts[some[looked_at] + after] for some in (one, other) for after in (0, 1)
+                    self.starts[some[looked_at] + after] for some in (one, other) for after in (0, 1)
                 )
                 letters = content[ranges(first, last)] == content[ranges(beside, end)]
                 begins = np.cumsum(last - first) - (last - first)
@@ -65,11 +62,11 @@ class Strings(Sequence[str]):
         return bisect_left(range(len(self)), piece, low, key=self.piece)
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return len(self.starts) - 1
 
     def piece(self, index: int) -> bytes:
         """The string's UTF-8 bytes."""
-        return self._content[self._starts[index] : self._starts[index + 1]]
+        return self._content[self.starts[index] : self.starts[index + 1]]
 
     def __getitem__(self, index: int) -> str:  # type: ignore[override]
         return self.piece(index).decode("utf-8", "surrogatepass")
@@ -80,7 +77,7 @@ class Strings(Sequence[str]):
     def holding(self, part: bytes, ids: IntArray) -> Iterator[int]:
         """Those of the ids whose strings contain the bytes, in the order given."""
         find = self._content.find
-        starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
+        starts, ends = self.starts[ids].tolist(), self.starts[ids + 1].tolist()
         for index, start, end in zip(ids.tolist(), starts, ends, strict=True):
             if find(part, start, end) >= 0:
                 yield index
@@ -89,10 +86,10 @@ class Strings(Sequence[str]):
         """The numbers of all strings that contain the bytes, rising; all are scanned at once."""
         at = self._content.find(part)
         while at >= 0:
-            number = int(np.searchsorted(self._starts, at, "right")) - 1
-            if at + len(part) <= self._starts[number + 1]:
+            number = int(np.searchsorted(self.starts, at, "right")) - 1
+            if at + len(part) <= self.starts[number + 1]:
                 yield number
-                at = int(self._starts[number + 1]) - 1
+                at = int(self.starts[number + 1]) - 1
             at = self._content.find(part, at + 1)
 
     def find(self, text: str) -> int | None:

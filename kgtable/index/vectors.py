@@ -215,10 +215,11 @@ def _faiss_index(vectors: Matrix) -> faiss.Index:
     return clustered
 
 
-def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Path) -> None:
-    """Embed the texts of tables, one per table, or of pieces of passages."""
-    _, keys = cache.embed(texts, folder / f"vectors.{name}.npy")
+def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Path) -> Matrix:
+    """Embed the texts of one kind, such as one for each table; returns their vectors, memory-mapped."""
+    vectors, keys = cache.embed(texts, folder / f"vectors.{name}.npy")
     np.save(folder / f"vectors.{name}.keys.npy", keys, allow_pickle=False)
+    return vectors
 
 
 def keep_missing(previous: Path, folder: Path) -> None:
@@ -231,10 +232,8 @@ def keep_missing(previous: Path, folder: Path) -> None:
 
 def write_vocabulary(cache: VectorCache, kind: str, texts: Sequence[str], text_ids: IntArray, folder: Path) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
-    vectors, keys = cache.embed(texts, folder / f"vectors.{kind}.npy")
-    index = _faiss_index(vectors)
+    index = _faiss_index(write_whole(cache, kind, texts, folder))
     faiss.write_index(index, str(folder / f"vectors.{kind}.faiss"))
     np.save(folder / f"vectors.{kind}.texts.npy", np.asarray(text_ids, dtype=np.int64), allow_pickle=False)
-    np.save(folder / f"vectors.{kind}.keys.npy", keys, allow_pickle=False)
     if kind != "predicates" and not _is_coarse(index):  # which has them, too
         (folder / f"vectors.{kind}.npy").unlink()
