@@ -94,14 +94,11 @@ class Benchmark:
         for line, item in _lines(path):
             if isinstance(item, QuestionFault):
                 raise BenchmarkError(str(item), hint="Run `kgtable eval --check` to see every fault.")
-            question = _question(item)
-            if question.id in lines:
-                raise BenchmarkError(
-                    f"{QuestionFault(path.name, line, _duplicate(question.id, lines))}.",
-                    hint="Give every question an id of its own.",
-                )
-            lines[question.id] = line
-            questions.append(question)
+            if item.id in lines:
+                fault = QuestionFault(path.name, line, _duplicate(item.id, lines))
+                raise BenchmarkError(f"{fault}.", hint="Give every question an id of its own.")
+            lines[item.id] = line
+            questions.append(item)
         return tuple(questions)
 
 
@@ -117,22 +114,20 @@ def check_benchmark(
     for name in benchmark.splits() if split is None else (split,):
         path = benchmark.folder / f"questions.{name}.jsonl"
         seen: dict[str, int] = {}
-        unanswered: list[tuple[str, int]] = []
-        answered = 0
-        for line, item in _lines(path):
-            if isinstance(item, QuestionFault):
-                faults.append(item)
+        unanswered: list[int] = []
+        is_answered = False
+        for line, question in _lines(path):
+            if isinstance(question, QuestionFault):
+                faults.append(question)
                 continue
-            question = _question(item)
             if question.id in seen:
                 faults.append(QuestionFault(path.name, line, _duplicate(question.id, seen)))
             seen.setdefault(question.id, line)
             faults += [QuestionFault(path.name, line, message) for message in _misplaced(question, shapes)]
-            unanswered += [] if question.answers or question.is_unanswerable else [(path.name, line)]
-            answered += bool(question.answers)
-        if answered:
-            message = "there are no answers; an empty list says that nothing is to be found"
-            faults += [QuestionFault(*place, message) for place in unanswered]
+            unanswered += [] if question.answers or question.is_unanswerable else [line]
+            is_answered |= bool(question.answers)
+        message = "there are no answers; an empty list says that nothing is to be found"
+        faults += [QuestionFault(path.name, line, message) for line in unanswered if is_answered]
     return sorted(faults, key=lambda fault: (fault.path, fault.line))
 
 
@@ -153,7 +148,7 @@ def _misplaced(question: BenchmarkQuestion, shapes: Mapping[str, Sequence[int]])
             )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | QuestionFault]]:
+def _lines(path: Path) -> Iterator[tuple[int, BenchmarkQuestion | QuestionFault]]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, 1):
             if not raw.strip():
@@ -164,7 +159,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | QuestionFault]
                 yield number, QuestionFault(path.name, number, f"this is not JSON in UTF-8: {error}")
                 continue
             fault = next(iter(_schema_faults(item)), None)
-            yield number, item if fault is None else QuestionFault(path.name, number, fault)
+            yield number, _question(item) if fault is None else QuestionFault(path.name, number, fault)
 
 
 def _schema_faults(item: object) -> Iterator[str]:

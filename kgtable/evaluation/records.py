@@ -99,13 +99,13 @@ class RecordFile:
 
         Raises `UsageError` if the file belongs to other settings, `BenchmarkError` if it is damaged.
         """
-        if not self.path.exists() or not self.path.stat().st_size:
+        with storage_errors(self.path):
+            content = self.path.read_bytes() if self.path.exists() else b""
+        complete = content[: content.rfind(b"\n") + 1]
+        if not complete:
             self.path.unlink(missing_ok=True)
             self.start()
             return []
-        with storage_errors(self.path):
-            content = self.path.read_bytes()
-        complete = content[: content.rfind(b"\n") + 1]
         records: dict[tuple[str, str], Record] = {}
         for number, line in enumerate(complete.splitlines(), 1):
             try:
@@ -122,8 +122,6 @@ class RecordFile:
         with storage_errors(self.path):
             os.truncate(self.path, len(complete))
             self._handle = self.path.open("ab", buffering=0)
-        if not complete:
-            self._write({"fingerprint": self._fingerprint})
         return [record for record in records.values() if not record.to_be_tried_again]
 
     def add(self, record: Record) -> None:
