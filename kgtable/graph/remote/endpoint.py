@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -327,22 +328,17 @@ class RemoteStore:
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`; by the Graph Store Protocol if its address is known."""
         if self.endpoint.store is None:
-            yield from self._graph_by_query(iri)
+            name, bindings = ("default-graph", {}) if iri is None else ("graph", {"graph": ox.NamedNode(iri)})
+            query = read_shipped(f"queries/remote/{name}.rq")
+            found = self.query(query, bindings=bindings, union_default_graph=False)
+            assert isinstance(found, ox.QueryTriples)
+            yield from found
             return
         url = self._graph_url(iri)
         reply = self._send("GET", url, None, Accept=_TRIPLES)
         if reply.status != 404:
             checked(reply, url)
             yield from self._triples(reply, url)
-
-    def _graph_by_query(self, iri: str | None) -> Iterator[ox.Triple]:
-        if iri is None:
-            text, bindings = read_shipped("queries/remote/default-graph.rq"), None
-        else:
-            text, bindings = read_shipped("queries/remote/graph.rq"), {"graph": ox.NamedNode(iri)}
-        found = self.query(text, bindings=bindings, union_default_graph=False)
-        assert isinstance(found, ox.QueryTriples)
-        yield from found
 
     def put_graph(self, iri: str | None, content: bytes) -> None:
         """Replace a named graph, or with None the default graph, by N-Triples."""
@@ -375,12 +371,9 @@ class RemoteStore:
 
     def _send(self, method: str, url: str, body: bytes | None, **headers: str) -> HttpReply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._client.send(method, url, body=body, headers=named, login=self._login(url))
-
-    def _login(self, url: str) -> Login | None:
-        environment = {} if self._environment is None else {"environment": self._environment}
-        credentials = credentials_for(url, **environment)
-        return None if credentials is None else self._logins.setdefault(credentials, Login(credentials))
+        credentials = credentials_for(url, os.environ if self._environment is None else self._environment)
+        login = None if credentials is None else self._logins.setdefault(credentials, Login(credentials))
+        return self._client.send(method, url, body=body, headers=named, login=login)
 
     def __repr__(self) -> str:
         return f"RemoteStore({self.endpoint.url!r}, {self.dialect.title})"
