@@ -458,7 +458,8 @@ class GenerationCorpus:
         assert self.nearby is not None
         tables = NearbyTables(saved.corpus, saved.parts)
         changed = [at for at, id in enumerate(self._ids) if id not in unchanged]
-        if not any(_lacks_names(tables.head(at)) for at in changed):
+        heads = map(tables.head, changed)
+        if not any(is_missing_title(head.title, head.id) or any(map(is_missing_header, head.names)) for head in heads):
             return supposed
         looked_at = tables.with_sample(self.nearby)
         found = infer(profiles_of(saved.corpus, heads_of(tables, looked_at), looked_at))
@@ -479,7 +480,9 @@ class GenerationCorpus:
             texts = CorpusUpdate(earlier.saved, new, self._ids).save(folder)
             if not has_grams or len(texts.only_new) > MOST_FRESH * len(texts.at):
                 return False
-            update_grams(earlier.folder, folder, texts.places[0], _added(texts, new))
+            own = [new.corpus.texts[number] for number in texts.only_new.tolist()]
+            added = Added(own, texts.places[1][texts.only_new].astype(np.int64), texts.before)
+            update_grams(earlier.folder, folder, texts.places[0], added)
         return True
 
     def _fresh(self, names: InferredNames, earlier: EarlierCorpus | None) -> list[str]:
@@ -500,15 +503,6 @@ def _marked(size: int, numbers: Iterable[IntArray]) -> BoolArray:
 
 def _not_given(names: Iterable[InferredName], given: InferredNames) -> Iterator[InferredName]:
     return (name for name in names if given.at(name.table, name.column) is None)
-
-
-def _lacks_names(head: TableHead) -> bool:
-    return is_missing_title(head.title, head.id) or any(map(is_missing_header, head.names))
-
-
-def _added(texts: UnitedStrings, new: SavedCorpus) -> Added:
-    own = [new.corpus.texts[number] for number in texts.only_new.tolist()]
-    return Added(own, texts.places[1][texts.only_new].astype(np.int64), texts.before)
 
 
 def _supposed(given: InferredNames, earlier: EarlierCorpus | None) -> InferredNames:

@@ -179,13 +179,12 @@ def write_index(
     folder: Path,
     inferred: InferredNames | None = None,
     embedding: str = "none",
-    load: Callable[[str], Embedder | None] = embedder_or_lexical,
     roles: Callable[[], ColumnRoles] = dict,
 ) -> None:
     """Write an index of these tables, without relations, into an empty folder; with vectors if there is a model."""
     corpus = assemble(contents, folder, inferred)
     write_grams(corpus.texts, folder)
-    embedder = load(embedding)
+    embedder = embedder_or_lexical(embedding)
     if embedder is not None:
         write_vectors(corpus, CorpusParts.open(folder).table_texts, folder, _vector_cache(embedder, None), roles())
     _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(corpus.table_ids), None)

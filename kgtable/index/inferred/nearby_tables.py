@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -151,18 +152,13 @@ class NearbyTables:
                 alike.append(at)
         yield np.array(alike, dtype=np.int64)
         headings = {text for table in fresh.tolist() for text in self.head(table).heading}
-        for heading in sorted(headings):
-            yield self._under(heading)
+        yield from map(self._under, sorted(headings))
 
     def _under(self, heading: str) -> IntArray:
         heads = self._parts.heads
-        found: list[int] = []
-        for table in heads.with_part(json.dumps(heading).encode("ascii")):
-            if heading in self.head(table).heading:
-                found.append(table)
-                if len(found) > LARGEST_BLOCK:
-                    break
-        return np.array(found, dtype=np.int64)
+        naming = heads.with_part(json.dumps(heading).encode("ascii"))
+        found = islice((table for table in naming if heading in self.head(table).heading), LARGEST_BLOCK + 1)
+        return np.fromiter(found, np.int64)
 
 
 def columns_of(corpus: Corpus, tables: IntArray) -> IntArray:
@@ -173,4 +169,4 @@ def columns_of(corpus: Corpus, tables: IntArray) -> IntArray:
 
 def heads_of(nearby: NearbyTables, tables: IntArray) -> Sequence[TableHead]:
     """The heads of the tables."""
-    return [nearby.head(table) for table in tables.tolist()]
+    return list(map(nearby.head, tables.tolist()))

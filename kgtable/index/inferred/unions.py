@@ -148,9 +148,8 @@ class UnionFinder:
         if matched is None:
             return None
         likeness, known, partners = matched
-        if likeness < LIKE_HEADERS or known < LEAST_KNOWN * len(ours):
-            return None
-        if untitled and (likeness < 1 or known < KNOWN_UNTITLED):
+        is_unlike = likeness < LIKE_HEADERS or known < LEAST_KNOWN * len(ours)
+        if is_unlike or (untitled and (likeness < 1 or known < KNOWN_UNTITLED)):
             return None
         return UnionPair(left, right, round((likeness + titles) / 2, 3), partners)
 
