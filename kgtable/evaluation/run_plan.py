@@ -21,12 +21,10 @@ from kgtable.answering.ask import Generator, Solver, nothing_found, read_zero_sh
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.presentations import PRESENTATIONS, presentation
 from kgtable.answering.program_answers import RULES as BY_RULES
-from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import BenchmarkError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
-from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE, __version__
 from kgtable.retrieval.registry import read_method
@@ -175,11 +173,6 @@ def model_answerer(
         return generator.answer(Evidence(found, source)) if found.triples else nothing_found(found, llm.model)
 
     return answer
-
-
-def rule_answerer(source: TableSource, relations: Callable[[], TableRelations] | None = None) -> Answerer:
-    """Answer by rules, without a model; `relations` returns the joins that the graph states."""
-    return lambda found: answer_by_rules(Evidence(found, source, relations))
 
 
 def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Answerer:

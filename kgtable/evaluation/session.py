@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.program_answers import answer_by_rules
 from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import UsageError
 from kgtable.evaluation.records import Record, Used, added, spent, times
@@ -20,7 +22,6 @@ from kgtable.evaluation.run_plan import (
     System,
     judge_request,
     model_answerer,
-    rule_answerer,
     solver_answerer,
 )
 from kgtable.evaluation.scoring import asked
@@ -127,7 +128,7 @@ def _prompts(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> Callable[
         if solver is not None:
             return solver_answerer(solver, source, llm)
         if llm is None:
-            return rule_answerer(source, lambda: kg.relations)
+            return lambda found: answer_by_rules(Evidence(found, source, lambda: kg.relations))
         return model_answerer(system, llm, source, settings, plan.temperature)
 
     return make
