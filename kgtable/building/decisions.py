@@ -109,18 +109,16 @@ def _letters(column: int) -> str:
 
 def _kind(table: Table, row: int) -> str:
     structure = table.structure
-    for kind, rows in (
-        ("header", structure.header),
-        ("title", structure.titles),
-        ("group", structure.groups),
-        ("total", structure.totals),
-        ("statistic", structure.statistics),
-        ("change", structure.changes),
-        ("footnote", structure.footnotes),
-    ):
-        if row in rows:
-            return kind
-    return "body"
+    kinds = {
+        "header": structure.header,
+        "title": structure.titles,
+        "group": structure.groups,
+        "total": structure.totals,
+        "statistic": structure.statistics,
+        "change": structure.changes,
+        "footnote": structure.footnotes,
+    }
+    return next((kind for kind, rows in kinds.items() if row in rows), "body")
 
 
 def _column(annotated: AnnotatedTable, index: int, mapping: UserMapping) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -166,9 +166,12 @@ def _printed(results: Results, format: ResultFormat | None, prefixes: Mapping[st
     if isinstance(results, ox.QueryBoolean):
         return "true\n" if results else "false\n"
     names = [variable.value for variable in results.variables]
-    rows = [[_shown(solution[name], prefixes) for name in names] for solution in results]
-    lines = _aligned([names, ["-" * _width(name) for name in names], *rows])
-    return f"{''.join(lines)}({len(rows):,} row{'' if len(rows) == 1 else 's'})\n"
+    found = [[_shown(solution[name], prefixes) for name in names] for solution in results]
+    rows = [names, ["-" * _width(name) for name in names], *found]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    padded = ([text + " " * (wide - _width(text)) for text, wide in zip(row, widths, strict=True)] for row in rows)
+    lines = ("  ".join(cells).rstrip() + "\n" for cells in padded)
+    return f"{''.join(lines)}({len(found):,} row{'' if len(found) == 1 else 's'})\n"
 
 
 def _shown(term: Any, prefixes: Mapping[str, str]) -> str:
@@ -192,13 +195,6 @@ def short_iri(iri: str, prefixes: Mapping[str, str]) -> str:
         return iri
     namespace, name = max(fitting, key=lambda item: len(item[0]))
     return f"{name}:{iri[len(namespace) :]}"
-
-
-def _aligned(rows: list[list[str]]) -> Iterator[str]:
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True)]
-        yield "  ".join(cells).rstrip() + "\n"
 
 
 def _width(text: str) -> int:

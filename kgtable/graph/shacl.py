@@ -222,10 +222,8 @@ def _node(term: ShapeTerm) -> rdflib.term.Node:
     if isinstance(term, NamedNode):
         return rdflib.URIRef(term.value)
     if isinstance(term, Literal):
-        if term.language:
+        if term.language or term.datatype == _STRING:
             return rdflib.Literal(term.value, lang=term.language)
-        if term.datatype == _STRING:
-            return rdflib.Literal(term.value)
         return rdflib.Literal(term.value, datatype=rdflib.URIRef(term.datatype.value), normalize=False)
     return rdflib.BNode()
 

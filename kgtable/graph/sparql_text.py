@@ -204,11 +204,9 @@ def _from_rdflib(value: object) -> BoundTerm | None:
     match value:
         case rdflib.URIRef():
             return ox.NamedNode(str(value))
-        case rdflib.Literal(language=str(language)):
-            return ox.Literal(str(value), language=language)
         case rdflib.Literal():
             datatype = None if value.datatype is None else ox.NamedNode(str(value.datatype))
-            return ox.Literal(str(value), datatype=datatype)
+            return ox.Literal(str(value), datatype=datatype, language=value.language)
     return None
 
 

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -224,10 +224,7 @@ class TableReader:
 
         Each is given with its column's predicate (a full IRI), None for a cell above the body.
         """
-        found: list[FoundCell | None] = []
-        for part in _parts(cells):
-            found += self._cells(part)
-        return found
+        return list(chain.from_iterable(map(self._cells, _parts(cells))))
 
     def queries_for(self, cells: Iterable[CellAddress]) -> list[str]:
         """Queries that show the rows of these cells."""
