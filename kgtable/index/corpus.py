@@ -325,11 +325,10 @@ class TableColumns:
         others = np.flatnonzero(~printed.equal(cells, cells[first][number]))
         for other in others.tolist():
             piece = printed.piece(int(cells[other]))
-            code = known.get(piece)
-            if code is None:
-                code = known[piece] = len(contents)
+            if piece not in known:
+                known[piece] = len(contents)
                 contents.append(piece)
-            number[other] = code
+            number[other] = known[piece]
         codes[rows] = number
         return codes, _contents(contents)
 

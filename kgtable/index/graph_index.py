@@ -42,7 +42,7 @@ from kgtable.index.inferred.relations import (
 from kgtable.index.passage_index import PassageIndex, Piece, joined, passages_of, piece_texts, write_passages
 from kgtable.index.postings import IntArray
 from kgtable.index.substring import LexicalIndex, folded, write_grams
-from kgtable.ontology.column_stats import ColumnFact, Proposals, Summary, clean_text, propose
+from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import PARTS, checksum, differing, link_tree, storage_errors, whole_file
 from kgtable.tables.model import Role
@@ -122,7 +122,7 @@ def build_index(
             from kgtable.index import vectors
 
             texts = written.saved.parts.table_texts
-            roles = roles_of(catalogue.facts())
+            roles = {(fact.table, fact.index): fact.meaning.role for fact in catalogue.facts() if fact.meaning}
             write_vectors(written.saved.corpus, texts, folder, cache, roles, piece_texts(passages, pieces))
             if written.nearby is not None and previous is not None:
                 vectors.keep_missing(previous, folder)
@@ -432,11 +432,6 @@ def _spoken_subjects(corpus: Corpus, roles: ColumnRoles) -> IntArray:
         ordered = found[np.argsort(first)]
         rows[np.isin(rows, ordered[ordered != NONE][MOST_SUBJECTS:])] = NONE
     return np.unique(labels)
-
-
-def roles_of(facts: Iterable[ColumnFact]) -> dict[tuple[str, int], Role]:
-    """The role of each column that has one, by its table and number."""
-    return {(fact.table, fact.index): fact.meaning.role for fact in facts if fact.meaning is not None}
 
 
 def _previous(generation: Generation) -> Path | None:

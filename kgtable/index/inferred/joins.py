@@ -163,8 +163,7 @@ class JoinFinder:
             new = ~self._is_rejected(left, right)
             waiting = left[new], right[new], common_values[new]
             for one, other, common in zip(*map(np.ndarray.tolist, waiting), strict=True):
-                candidate = self._compared(columns[one], columns[other], common)
-                if candidate is not None:
+                if (candidate := self._compared(columns[one], columns[other], common)) is not None:
                     yield candidate
 
     def _is_rejected(self, left: IntArray, right: IntArray) -> BoolArray:

@@ -67,8 +67,7 @@ class UnionFinder:
     def pairs(self) -> Iterator[UnionPair]:
         """Every pair of tables that are parts of one, in order."""
         for left, right in sorted({*self._by_header(), *self._by_meaning(), *self._by_title()}):
-            found = self._compared(left, right)
-            if found is not None:
+            if (found := self._compared(left, right)) is not None:
                 yield found
 
     def _by_header(self) -> Iterator[tuple[int, int]]:
