@@ -112,9 +112,9 @@ class Stages:
             if self._plan.scaling:
                 self._measure(work, found)
             if self._plan.answers:
-                answer = self._answer(work, found)
+                self._answer(work, found)
                 if self._plan.judge:
-                    self._judged(work, answer)
+                    self._judged(work)
         return work.record(found, meter)
 
     def _retrieve(self, work: _Work) -> Retrieval:
@@ -184,29 +184,27 @@ class Stages:
         if probe.tokens is not None:
             work.size["tokens"] = probe.tokens
 
-    def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
+    def _answer(self, work: _Work, found: Retrieval) -> None:
         answer = None
         if self._plan.oracle_tables and not isinstance(found, ShownRetrieval):
             found = with_gold_tables(found, work.question.tables)
         if work.reached("retrieval"):
             with work.stage("answer"):
                 answer = self._answerers[work.system.name](replace(found, question=asked(work.question)))
-        text, value = (answer.text, answer.value) if answer else ("", None)
         work.answer = answer
-        work.scores |= answer_scores(work.question, text, value)
-        if answer:
-            work.scores |= status_scores(work.question, answer)
-            if "rounds" in answer.context:
-                work.scores["rounds"] = float(answer.context["rounds"])
-        return answer
+        if answer is None:
+            work.scores |= answer_scores(work.question, "")
+            return
+        work.scores |= answer_scores(work.question, answer.text, answer.value) | status_scores(work.question, answer)
+        if "rounds" in answer.context:
+            work.scores["rounds"] = float(answer.context["rounds"])
 
-    def _judged(self, work: _Work, answer: Answer | None) -> None:
-        if answer is None or not answer.text:
+    def _judged(self, work: _Work) -> None:
+        if work.answer is None or not work.answer.text:
             work.verdict = "none"
         else:
-            work.verdict = None
             with work.stage("judge"):
-                work.verdict = self._verdict(work, answer.text)
+                work.verdict = self._verdict(work, work.answer.text)
         work.scores["judged"] = WEIGHTS.get(work.verdict or "none", 0.0)
         if work.verdict is not None:
             work.scores["agreement"] = float((work.verdict == "exact") == bool(work.scores["match"]))

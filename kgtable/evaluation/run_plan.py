@@ -130,9 +130,8 @@ def is_guided(method: str) -> bool:
 
 
 def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"There is no {what} {name!r}.", hint=f"There are: {', '.join(known)}.")
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"There is no {what} {unknown[0]!r}.", hint=f"There are: {', '.join(known)}.")
 
 
 TEMPERATURE = 0.3
@@ -341,9 +340,8 @@ def default_split(benchmark: Benchmark) -> str:
     """The only split, or ``dev``. Raises `BenchmarkError` if there is neither."""
     splits = benchmark.splits()
     if len(splits) > 1 and "dev" not in splits:
-        raise BenchmarkError(
-            f"{benchmark.folder} has several splits.", hint=f"Name one with --split: {', '.join(splits)}."
-        )
+        hint = f"Name one with --split: {', '.join(splits)}."
+        raise BenchmarkError(f"{benchmark.folder} has several splits.", hint=hint)
     return splits[0] if len(splits) == 1 else "dev"
 
 
