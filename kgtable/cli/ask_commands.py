@@ -184,6 +184,7 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
         yield "  ".join(words) + "\n"
 
 
+ROW_FORMATS = ("table", "json", "csv", "tsv")
 SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 
 
@@ -368,17 +369,12 @@ def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
     return "\n\n".join(answer.retrieval.queries) or f"The method {answer.method} ran no SPARQL query."
 
 
-ENGINES = ("memory", "sparql")
-PROGRAM_FORMS = ("program", "sparql")
-NO_VALUE = 1
-
-
 @click.command(cls=Command)
 @click.argument("program")
 @common.kg_option
 @click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=click.Choice(("memory", "sparql")),
     default="memory",
     show_default=True,
     help="What computes the values: kgtable, or the graph's store by SPARQL.",
@@ -387,7 +383,7 @@ NO_VALUE = 1
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option(
     "--show",
-    type=click.Choice(PROGRAM_FORMS),
+    type=click.Choice(("program", "sparql")),
     multiple=True,
     help="Show the program as JSON, or as the query it becomes; repeatable.",
 )
@@ -416,7 +412,7 @@ def run(
         if plot is not None:
             draw(result.plot(), plot)
     if not result.found:
-        sys.exit(NO_VALUE)
+        sys.exit(NOTHING_FOUND)
 
 
 def program_text(argument: str) -> str:
@@ -456,9 +452,6 @@ def compiled(graph: KnowledgeGraph, program: Program) -> tuple[str | None, str]:
         return graph.compile(program), ""
     except ProgramCompilationError as error:
         return None, str(error)
-
-
-ROW_FORMATS = ("table", "json", "csv", "tsv")
 
 
 @click.command(cls=Command)
