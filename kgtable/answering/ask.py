@@ -214,11 +214,7 @@ _FOLDER = PACKAGE / "answering" / "prompts" / "zero_shot"
 _REPLY: Mapping[str, Any] = {
     "title": "answer",
     "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "found": {"type": "boolean"},
-        "answer": {"type": "string"},
-    },
+    "properties": {"reasoning": {"type": "string"}, "found": {"type": "boolean"}, "answer": {"type": "string"}},
     "required": ["reasoning", "found", "answer"],
     "additionalProperties": False,
 }

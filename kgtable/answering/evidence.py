@@ -22,7 +22,6 @@ _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 """A cell's short id inside a text."""
 
-
 SURE_TABLES = 2
 """Number of tables that count as likely with any score, along with those that join them."""
 
@@ -117,10 +116,7 @@ class Evidence:
     """
 
     def __init__(
-        self,
-        retrieval: Retrieval,
-        source: TableSource,
-        relations: Callable[[], TableRelations] | None = None,
+        self, retrieval: Retrieval, source: TableSource, relations: Callable[[], TableRelations] | None = None
     ) -> None:
         """`relations` returns the joins that the graph states, on demand."""
         self.retrieval = retrieval

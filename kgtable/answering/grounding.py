@@ -48,8 +48,7 @@ _SCALES = {
 }  # fmt: skip
 _DOLLARS = frozenset(f"CCY_{code}" for code in ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN"))
 _FALLING = re.compile(
-    r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|lost|reduc|negative|down|shr[aiu]nk)",
-    re.IGNORECASE,
+    r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|lost|reduc|negative|down|shr[aiu]nk)", re.IGNORECASE
 )
 _RISING = re.compile(
     r"\b(?:increas|grow|grew|ris(?:e|es|en|ing)\b|rose|gain|higher|more|greater|up\b|climb|improv|surg|jump)",

@@ -38,7 +38,6 @@ LONGEST_COLUMNS = 160
 MOST_GAPS = 4
 """Ranges of rows named in the line about omitted rows."""
 
-
 SPECIAL_ROWS = {
     "TotalRow": "total",
     "OfWhichRow": "of which",

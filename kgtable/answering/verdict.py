@@ -53,16 +53,7 @@ from kgtable.programs.dimensions import comparable
 from kgtable.programs.display import display, says_only, style_of, text_of_rows
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.scalars import (
-    Datum,
-    TimeSpan,
-    format_decimal,
-    key_of,
-    normal,
-    quantity,
-    text_of,
-    time_in,
-)
+from kgtable.programs.scalars import Datum, TimeSpan, format_decimal, key_of, normal, quantity, text_of, time_in
 from kgtable.questions.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.questions.coverage import Coverage, change_of, extremes, is_difference
 from kgtable.questions.english import adjectives

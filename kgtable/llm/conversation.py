@@ -147,10 +147,7 @@ def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
 
 def _correction(reply: ModelReply, fault: ReplyFault) -> tuple[Message, ...]:
     """The messages that ask the model to correct its reply."""
-    asked: Message = {
-        "role": "user",
-        "content": f"That reply cannot be used: {fault}. Send the whole reply again.",
-    }
+    asked: Message = {"role": "user", "content": f"That reply cannot be used: {fault}. Send the whole reply again."}
     if not reply.text.strip():
         return (asked,)
     return ({"role": "assistant", "content": reply.text}, asked)
@@ -287,7 +284,4 @@ def _tokens(usage: Any) -> tuple[int | None, int | None]:
     if not isinstance(usage, Mapping):
         return None, None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return (
-        prompt if isinstance(prompt, int) else None,
-        completion if isinstance(completion, int) else None,
-    )
+    return (prompt if isinstance(prompt, int) else None, completion if isinstance(completion, int) else None)

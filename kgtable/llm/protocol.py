@@ -457,8 +457,7 @@ class RequestFault:
             return LLMRateLimitError(f"{where} is refusing further requests (429){tried}: {said}.", hint=hint)
         if self.status >= 500:
             return LLMUnreachableError(
-                f"{where} failed ({self.status}){tried}: {said}.",
-                hint="Try again later, or use --model none.",
+                f"{where} failed ({self.status}){tried}: {said}.", hint="Try again later, or use --model none."
             )
         if self.beyond_window:
             return _beyond_window(said)

@@ -57,7 +57,6 @@ DATASET: tuple[Offer, ...] = (
 )
 """For the whole store with its graphs."""
 
-
 SHORT_NAMES = {
     "csv": "text/csv",
     "html": HTML,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 MEBIBYTE = 1 << 20
 
-
 UPLOADS = "uploads"
 """The folder in a graph directory with the files uploaded through the pages."""
 MOST_HELD = 64 * MEBIBYTE
@@ -17,12 +16,10 @@ MOST_HELD = 64 * MEBIBYTE
 STREAM_TIMES = 10
 """Sending a result to a slow client may take this many times as long as its query."""
 
-
 LIST_SORTS = ("title", "file", "rows", "columns")
 """What the list of tables can be sorted by."""
 LIST_FACETS = ("unit", "kind", "folder")
 """What the list of tables can be filtered by."""
-
 
 COSTLY = frozenset(("ask", "chart", "explore", "file", "retrieve", "search", "sql"))
 """Operations that may take long. They leave one process to others, and pages of other sites cannot start them."""

@@ -73,7 +73,6 @@ _DEFAULT_GRAPHS = {
     "own": "the description of the dataset; each table is a graph of its own",
 }
 
-
 _IMPORTED = re.compile(r"""\bfrom "\./([\w-]+)\.js";""")
 
 

@@ -37,7 +37,6 @@ from kgtable.storage import POINTER, exclusive_lock, storage_errors
 GRACE_SECONDS = 10
 """How long running requests may take when the server is asked to stop."""
 
-
 WRITER_LOCK = ".kgtable.writer"
 """The file in a graph directory that its writable server holds a lock on, with the server's process id."""
 WRITE_TIMES = 4

@@ -288,7 +288,6 @@ def _cost(answer: CachedResponse) -> int:
 
 _LOG = logging.getLogger(__name__)
 
-
 EXPLORERS = 3
 """Processes behind the pages and the HTTP API."""
 PATIENCE = 30.0

@@ -78,7 +78,6 @@ DEFAULTS = Settings()
 METHODS: Mapping[str, Method] = _Methods()
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
-
 _ANSWER_SETTINGS = ("k", "prompt", "presentation", "temperature", "context_tokens", "max_tokens")
 
 

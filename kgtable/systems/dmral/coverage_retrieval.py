@@ -53,7 +53,6 @@ CANDIDATES = 30
 SEEDS, PER_SUBQUESTION, RESIDUAL = 8, 8, 3
 """Tables that groups are built around, and tables that are looked for by a sub-question and for a gap."""
 
-
 LEAST_MATCH = 0.4
 """The similarity below which no column answers a need."""
 
@@ -207,10 +206,7 @@ def residual_question(question: str, tables: Sequence[str], unmet: Sequence[str]
         return " ".join(unmet)
     shown = "\n".join(tables)
     data = _reply(
-        "residual",
-        f"Question: <<<{unmarked(question)}>>>\nTables:\n<<<\n{unmarked(shown)}\n>>>",
-        _RESIDUAL,
-        llm,
+        "residual", f"Question: <<<{unmarked(question)}>>>\nTables:\n<<<\n{unmarked(shown)}\n>>>", _RESIDUAL, llm
     )
     text = data.get("residual")
     return text.strip() if isinstance(text, str) else " ".join(unmet)
@@ -305,12 +301,7 @@ class CoverageRetriever(HybridRetriever):
     name = "dmral"
 
     def __init__(
-        self,
-        store: TripleStore,
-        names: Namespaces,
-        index: GraphIndex,
-        relations: TableRelations,
-        options: DmralOptions,
+        self, store: TripleStore, names: Namespaces, index: GraphIndex, relations: TableRelations, options: DmralOptions
     ) -> None:
         super().__init__(store, names, index)
         self._relations, self._options = options.likely(relations), options

@@ -53,7 +53,6 @@ BY_RULES: Mapping[str, float] = MappingProxyType({"best_value": 1.0, "best_phras
 LEAST_MET = 0.5
 """The match below which a need is not met."""
 
-
 Floats = npt.NDArray[np.float64]
 
 

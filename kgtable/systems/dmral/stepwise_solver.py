@@ -27,11 +27,7 @@ from kgtable.programs.executor import run
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.dmral.coverage_retrieval import (
-    CoverageRetriever,
-    DmralOptions,
-    unmarked,
-)
+from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions, unmarked
 from kgtable.systems.tablerag.actions import EMPTY
 from kgtable.tables.model import Role
 
@@ -40,10 +36,7 @@ LONGEST_CELL = 60
 _FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {
-        "steps": {"type": "array", "items": {"type": "string"}},
-        "program": {"type": ["object", "null"]},
-    },
+    "properties": {"steps": {"type": "array", "items": {"type": "string"}}, "program": {"type": ["object", "null"]}},
     "required": ["steps", "program"],
     "additionalProperties": False,
 }
@@ -181,11 +174,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     material = retrievers.material
     options = choice.options if isinstance(choice.options, DmralOptions) else DmralOptions()
     return CoverageRetriever(
-        material.on_disk("dmral"),
-        material.names,
-        material.index,
-        TableRelations.open(material.index_path),
-        options,
+        material.on_disk("dmral"), material.names, material.index, TableRelations.open(material.index_path), options
     )
 
 

@@ -22,13 +22,7 @@ from kgtable.answering.evidence import Citation, Evidence, TableSource
 from kgtable.answering.grounding import plain, stated_numbers
 from kgtable.answering.program_answers import answer_by_rules, relations_of
 from kgtable.config import Settings
-from kgtable.errors import (
-    EvaluationError,
-    KgtableError,
-    LLMReplyError,
-    MissingExtraError,
-    QueryError,
-)
+from kgtable.errors import EvaluationError, KgtableError, LLMReplyError, MissingExtraError, QueryError
 from kgtable.graph.document_statements import StoredPassage
 from kgtable.graph.table_source import TableReader
 from kgtable.index.passage_index import PassageIndex
@@ -42,11 +36,7 @@ from kgtable.tables.linearize import TableFormat, chunks, format_table
 from kgtable.text.passages import sentence_spans
 from kgtable.text.words import terms, terms_asked
 
-RELATIONS = {
-    "agree": "text and table agree",
-    "silent": "one source is silent",
-    "conflict": "text and table conflict",
-}
+RELATIONS = {"agree": "text and table agree", "silent": "one source is silent", "conflict": "text and table conflict"}
 """What a verdict means, in words."""
 
 SHOWN_ROWS, SHOWN_TEXT = 20, 1_000
@@ -250,10 +240,7 @@ class _Loop:
         before: Mapping[str, Any] | None = None,
         more: str = "",
     ) -> Mapping[str, str]:
-        system: Message = {
-            "role": "system",
-            "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip(),
-        }
+        system: Message = {"role": "system", "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip()}
         messages: list[Message] = [system, {"role": "user", "content": prompt}]
         if before is not None:
             messages.append({"role": "assistant", "content": str(dict(before))})
@@ -297,10 +284,9 @@ class _Loop:
         grounded = bool(text) and (in_words or in_cells or stated)
         reasons = [note] if note else []
         for found in self._found:
-            told = {
-                "agree": "text and table agree",
-                "conflict": f"text and table conflict: {found.reason}",
-            }.get(found.verdict, "only the text speaks" if found.rows is None else "only the table speaks")
+            told = {"agree": "text and table agree", "conflict": f"text and table conflict: {found.reason}"}.get(
+                found.verdict, "only the text speaks" if found.rows is None else "only the table speaks"
+            )
             reasons.append(f"{found.subquery}: {told}.")
             if found.fault:
                 reasons.append(f"Its query failed: {found.fault}")

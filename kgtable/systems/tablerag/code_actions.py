@@ -175,17 +175,7 @@ def sandbox_command() -> list[str]:
     if importlib.util.find_spec("pandas") is None:
         raise SandboxError("Steps in Python need pandas.")
     command = [wrapper, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
-    command += [
-        "--uid",
-        "65534",
-        "--gid",
-        "65534",
-        "--hostname",
-        "sandbox",
-        "--cap-drop",
-        "ALL",
-        "--clearenv",
-    ]
+    command += ["--uid", "65534", "--gid", "65534", "--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv"]
     for name, value in (
         ("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("PYTHONHASHSEED", "0"),
         ("PYTHONDONTWRITEBYTECODE", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"),

@@ -92,10 +92,7 @@ class LexicalEntries:
             for gram in grams:
                 by_gram[gram].append(place)
         self._words = {
-            word: (
-                np.fromiter(found, np.int64, len(found)),
-                np.fromiter(found.values(), np.float32, len(found)),
-            )
+            word: (np.fromiter(found, np.int64, len(found)), np.fromiter(found.values(), np.float32, len(found)))
             for word, found in by_word.items()
         }
         self._grams = {gram: np.array(found, dtype=np.int64) for gram, found in by_gram.items()}

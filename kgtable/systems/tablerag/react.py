@@ -89,13 +89,7 @@ class ReactSolver:
     """
 
     def __init__(
-        self,
-        *,
-        language: str = "program",
-        tables: int = 3,
-        steps: int = 5,
-        votes: int = 1,
-        temperature: float = 0.8,
+        self, *, language: str = "program", tables: int = 3, steps: int = 5, votes: int = 1, temperature: float = 0.8
     ) -> None:
         self._language, self._tables, self._steps = language, tables, steps
         self._votes, self._temperature = votes, temperature

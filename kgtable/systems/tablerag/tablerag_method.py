@@ -28,14 +28,7 @@ from kgtable.resources import cache_folder
 from kgtable.retrieval.labels import extract_labels, plain_labels
 from kgtable.retrieval.registry import Choice, Material, Method, Retrievers, require_range
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.tablerag.databases import (
-    DatabaseShelf,
-    EntrySearch,
-    Searched,
-    SearchMode,
-    TableDatabases,
-    best,
-)
+from kgtable.systems.tablerag.databases import DatabaseShelf, EntrySearch, Searched, SearchMode, TableDatabases, best
 from kgtable.systems.tablerag.react import ReactSolver
 from kgtable.systems.tablerag.retriever import (
     CUT,
@@ -190,7 +183,6 @@ def _places(table: str, rows: Sequence[int], columns: Sequence[int]) -> Iterator
 
 PAPER_ROWS = 30
 """Rows (and columns) of the paper's baselines."""
-
 
 HOTTEST = 2
 """The highest temperature that model interfaces take."""
