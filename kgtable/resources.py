@@ -34,9 +34,15 @@ def read_shipped(name: str) -> str:
 
 
 @cache
+def read_packaged(name: str) -> str:
+    """Read a text file of the package, such as ``answering/prompts/repair.txt``; the text is cached."""
+    return (PACKAGE / name).read_text(encoding="utf-8")
+
+
+@cache
 def read_packaged_json(name: str) -> Any:
     """Read a JSON file of the package, such as ``questions/ranker.json``; what it holds is cached."""
-    return json.loads((PACKAGE / name).read_text(encoding="utf-8"))
+    return json.loads(read_packaged(name))
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from string import Template
-from typing import Any, Protocol
+from typing import Protocol
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
@@ -36,8 +36,9 @@ from kgtable.config import Settings
 from kgtable.errors import LLMContextError, LLMError, LLMReplyError, UsageError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, estimate_tokens, measured
+from kgtable.llm.request_parts import TEXT, messages_text, object_schema, prompt_messages
 from kgtable.programs.scalars import normal
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 from kgtable.retrieval.result import Retrieval
 from kgtable.values.decimals import in_own_context
 
@@ -63,7 +64,7 @@ class Prepared:
     @property
     def prompt(self) -> str:
         """The messages as one text."""
-        return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in self.request.messages)
+        return messages_text(self.request.messages)
 
 
 class Generator:
@@ -210,23 +211,13 @@ METHOD = "zero-shot"
 TEMPERATURE = 0.9
 """The thesis's for answers without context; with context it is 0.3."""
 
-_FOLDER = PACKAGE / "answering" / "prompts" / "zero_shot"
-_REPLY: Mapping[str, Any] = {
-    "title": "answer",
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "found": {"type": "boolean"}, "answer": {"type": "string"}},
-    "required": ["reasoning", "found", "answer"],
-    "additionalProperties": False,
-}
+_REPLY = object_schema("answer", reasoning=TEXT, found={"type": "boolean"}, answer=TEXT)
 
 
 def zero_shot_request(question: str, *, temperature: float = TEMPERATURE) -> Request:
     """The request that asks the question with no context."""
-    text = Template((_FOLDER / "question.txt").read_text(encoding="utf-8")).substitute(question=question)
-    messages: tuple[Message, ...] = (
-        {"role": "system", "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip()},
-        {"role": "user", "content": text.strip()},
-    )
+    text = Template(read_packaged("answering/prompts/zero_shot/question.txt")).substitute(question=question)
+    messages = prompt_messages(read_packaged("answering/prompts/zero_shot/system.txt").strip(), text.strip())
     return Request(messages, schema=_REPLY, stage=STAGE, temperature=temperature, max_tokens=1_000)
 
 
@@ -242,7 +233,7 @@ def read_zero_shot(question: str, request: Request, completion: Completion) -> A
         method=METHOD,
         model=completion.model,
         reasoning=str(data.get("reasoning", "")).strip(),
-        prompt="\n\n".join(f"[{message['role']}]\n{message['content']}" for message in request.messages),
+        prompt=messages_text(request.messages),
         usage=meter.to_json(),
         retrieval=Retrieval(question, (), (), method=METHOD),
     )

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
 from string import Template
-from typing import Any
 
 from kgtable.answering.answer import Answer, as_markdown, escaped_markdown
 from kgtable.answering.ask import Asker, OnFound, check_question
 from kgtable.errors import KgtableError, LLMReplyError
 from kgtable.llm.protocol import LLM, OnText, Usage, UsageMeter, fence, measured, reply_data
+from kgtable.llm.request_parts import TEXT, object_schema
 from kgtable.ontology.column_stats import clean_text
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 
 MOST_TURNS = 100
 """Turns that are remembered."""
@@ -36,14 +35,7 @@ MOST_TRIED = 4
 STAGE = "follow-up"
 NO_FOLLOW_UP = "Without a model, a follow-up can change a year, a name, the measure, the aggregate, or the grouping."
 
-_PROMPTS = PACKAGE / "answering" / "prompts"
-_SCHEMA: Mapping[str, Any] = {
-    "title": "follow_up",
-    "type": "object",
-    "properties": {"question": {"type": "string"}, "explain": {"type": "boolean"}},
-    "required": ["question", "explain"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema("follow_up", question=TEXT, explain={"type": "boolean"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +166,9 @@ def _section(turn: Turn) -> str:
 
 def _by_model(llm: LLM, said: str, turns: Sequence[Turn]) -> tuple[str, bool]:
     shown = "\n\n".join(map(_shown, turns))
-    text = _prompt("follow_up").substitute(fence=fence(shown, said), turns=shown, message=said)
-    system = _prompt("follow_up_system").template.strip()
+    prompt = Template(read_packaged("answering/prompts/follow_up.txt"))
+    text = prompt.substitute(fence=fence(shown, said), turns=shown, message=said)
+    system = read_packaged("answering/prompts/follow_up_system.txt").strip()
     data = reply_data(llm, system, text.strip(), schema=_SCHEMA, stage=STAGE, max_tokens=400)
     question = " ".join(str(data.get("question") or "").split())
     return check_question(question or said), bool(data.get("explain"))
@@ -189,11 +182,6 @@ def _shown(turn: Turn) -> str:
         if answer.calculation:
             lines.append(f"computed: {answer.calculation}")
     return "\n".join(line[:LONGEST_SHOWN] for line in lines)
-
-
-@cache
-def _prompt(name: str) -> Template:
-    return Template((_PROMPTS / f"{name}.txt").read_text(encoding="utf-8"))
 
 
 _FOLLOWING = re.compile(

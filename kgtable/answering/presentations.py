@@ -19,12 +19,12 @@ from kgtable.answering.prompting import (
     local_name,
     measure,
     one_line,
+    reading_of,
     subject_text,
     table_line,
 )
 from kgtable.answering.sub_tables import MOST_NAMED, SubTable, column_note, header_text
 from kgtable.errors import ConfigError
-from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.linearize import decoded, heading_of
 from kgtable.tables.model import Table
@@ -32,7 +32,6 @@ from kgtable.tables.model import Table
 MOST_TABLES = 30
 """Maximum number of tables shown, as in the thesis; fewer fit if they are long."""
 
-_FOLDER = PACKAGE / "answering" / "prompts" / "presentations"
 NumberedRow = tuple[int, tuple[str, ...]]
 Writer = Callable[[str, str, Sequence[str], Sequence[NumberedRow]], str]
 """Writes a table from its short name, its title line, its column headings and its rows by number."""
@@ -47,7 +46,7 @@ class WholeTables:
     def __init__(self, name: str, write: Writer, *, repeats: bool = False) -> None:
         self.name = name
         self._repeats = repeats  # the headings in each row, which therefore say no more than a name
-        self.reading = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
+        self.reading = reading_of(name)
         self._write = write
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
@@ -134,11 +133,6 @@ WHOLE_TABLES = (
     WholeTables("markdown", write_markdown),
     WholeTables("plaintext", write_plaintext, repeats=True),
 )
-
-
-def reading_of(name: str) -> str:
-    """The instructions for reading a presentation, from its file."""
-    return (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 
 class Sequential:

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from string import Template
 from typing import Any, Literal, Protocol
 
 from kgtable.answering.evidence import CELL_ID, Evidence
 from kgtable.errors import AnswerError, ConfigError
-from kgtable.llm.protocol import Message, estimate_tokens, fence
-from kgtable.resources import PACKAGE
+from kgtable.llm.protocol import Message, Schema, estimate_tokens, fence
+from kgtable.llm.request_parts import TEXT, object_schema, prompt_messages
+from kgtable.resources import read_packaged
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.linearize import decoded, introduction
 from kgtable.values.text import single_line
@@ -123,6 +123,11 @@ def by_row(triples: Iterable[ScoredTriple]) -> list[ContextUnit]:
     ]
 
 
+def reading_of(name: str) -> str:
+    """The instructions for reading a presentation, from its file."""
+    return _read(f"presentations/{name}.txt")
+
+
 class Presentation(Protocol):
     """A layout of retrieved evidence. `kind` says which instructions and examples go with it."""
 
@@ -199,9 +204,6 @@ def make_context(
     return PromptContext(text, count(text), presentation.name, tuple(units[:fitting]), tuple(units[fitting:]))
 
 
-_FOLDER = PACKAGE / "answering" / "prompts"
-
-
 class PromptSetting(StrEnum):
     """The order of a prompt's parts; the thesis's numbers are 1 to 6 for tables, 0 to 5 for triples."""
 
@@ -254,36 +256,23 @@ def make_prompt(
         question=question,
         fence=fence(context.text, question),
     )
-    return ({"role": "system", "content": "\n\n".join(system)}, {"role": "user", "content": text})
+    return prompt_messages("\n\n".join(system), text)
 
 
-_PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
+_PROGRAM: Schema = {"type": ["object", "null"]}
 """Its form is in the prompt: an invalid program goes back to the model with its error."""
 
-_CITATIONS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
-
-REPLY_SCHEMA: Mapping[str, Any] = {
-    "title": "answer",
-    "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "program": _PROGRAM,
-        "citations": _CITATIONS,
-        "found": {"type": "boolean"},
-        "answer": {"type": "string"},
-        "alternatives": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"program": _PROGRAM, "citations": _CITATIONS, "answer": {"type": "string"}},
-                "required": ["program", "citations", "answer"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["reasoning", "program", "citations", "found", "answer", "alternatives"],
-    "additionalProperties": False,
-}
+_CITATIONS: Schema = {"type": "array", "items": TEXT}
+_ALTERNATIVE = object_schema(program=_PROGRAM, citations=_CITATIONS, answer=TEXT)
+REPLY_SCHEMA = object_schema(
+    "answer",
+    reasoning=TEXT,
+    program=_PROGRAM,
+    citations=_CITATIONS,
+    found={"type": "boolean"},
+    answer=TEXT,
+    alternatives={"type": "array", "items": _ALTERNATIVE},
+)
 
 
 def repair_message(fault: str) -> Message:
@@ -293,9 +282,8 @@ def repair_message(fault: str) -> Message:
     return {"role": "user", "content": text}
 
 
-@cache
 def _read(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8").strip()
+    return read_packaged(f"answering/prompts/{name}").strip()
 
 
 _START = re.compile(

@@ -10,10 +10,18 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.prompting import LONGEST_BESIDE, ContextUnit, Kind, by_row, measure, one_line, table_line
+from kgtable.answering.prompting import (
+    LONGEST_BESIDE,
+    ContextUnit,
+    Kind,
+    by_row,
+    measure,
+    one_line,
+    reading_of,
+    table_line,
+)
 from kgtable.graph.table_decoder import TableFrame, TableRow
 from kgtable.ontology.column_stats import informative_meaning
-from kgtable.resources import PACKAGE
 from kgtable.tables.model import Table
 from kgtable.values.text import single_line
 
@@ -57,7 +65,7 @@ class SubTable:
     def __init__(self, widest: int = WIDEST) -> None:
         self._widest = widest
 
-    reading = (PACKAGE / "answering/prompts/presentations/subtable.txt").read_text(encoding="utf-8").strip()
+    reading = reading_of("subtable")
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """The rows of the tables by descending score: table by table, then the remaining rows of the long ones."""

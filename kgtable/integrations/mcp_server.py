@@ -11,7 +11,6 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -32,7 +31,7 @@ from kgtable.integrations.mcp_texts import (
     window_text,
 )
 from kgtable.programs.syntax import program_schema
-from kgtable.resources import __version__
+from kgtable.resources import __version__, read_packaged
 from kgtable.server.options import QueueLimits, ServerSettings
 from kgtable.server.requests import body, header_map
 from kgtable.server.running import address, bind, http_server, with_token
@@ -83,10 +82,9 @@ GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, f
 GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the grid, from 0.")]
 
 
-@cache
 def instructions() -> str:
     """The server's description for a model."""
-    return (Path(__file__).parent / "prompts" / "mcp_instructions.txt").read_text(encoding="utf-8")
+    return read_packaged("integrations/prompts/mcp_instructions.txt")
 
 
 def cell_uri(table: str, row: int, column: int) -> str:

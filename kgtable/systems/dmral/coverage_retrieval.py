@@ -27,7 +27,8 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, reply_data
-from kgtable.resources import PACKAGE, read_packaged_json
+from kgtable.llm.request_parts import TEXT, object_schema
+from kgtable.resources import read_packaged, read_packaged_json
 from kgtable.retrieval.cell_scores import Scored, table_scores
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.question_terms import Query
@@ -64,19 +65,8 @@ SAME_TABLE = 0.1
 """What a column gains by lying in a table that other needs lie in: sub-questions stay few."""
 
 WEIGHTS = "systems/dmral/coverage_weights.json"
-_FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
-_SUBQUESTIONS = {
-    "type": "object",
-    "properties": {"subquestions": {"type": "array", "items": {"type": "string"}}},
-    "required": ["subquestions"],
-    "additionalProperties": False,
-}
-_RESIDUAL = {
-    "type": "object",
-    "properties": {"residual": {"type": "string"}},
-    "required": ["residual"],
-    "additionalProperties": False,
-}
+_SUBQUESTIONS = object_schema(subquestions={"type": "array", "items": TEXT})
+_RESIDUAL = object_schema(residual=TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +212,7 @@ def unmarked(text: str) -> str:
 
 
 def _reply(prompt: str, said: str, schema: Mapping[str, object], llm: LLM) -> Mapping[str, object]:
-    system = (_FOLDER / f"{prompt}.txt").read_text(encoding="utf-8")
+    system = read_packaged(f"systems/dmral/prompts/{prompt}.txt")
     try:
         return reply_data(llm, system, said, schema=schema, stage=prompt, max_tokens=600)
     except LLMReplyError:

@@ -8,7 +8,7 @@ kgtable's rules answer from the retrieved tables and their joins.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from itertools import combinations, islice
 from string import Template
@@ -22,9 +22,10 @@ from kgtable.answering.prompting import one_line
 from kgtable.config import Settings
 from kgtable.errors import KgtableError
 from kgtable.index.inferred.relations import TableRelations
-from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
+from kgtable.llm.protocol import LLM, OnText, Request, Schema, UsageMeter
+from kgtable.llm.request_parts import TEXT, messages_text, object_schema, prompt_messages
 from kgtable.programs.executor import run
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions, unmarked
@@ -33,18 +34,9 @@ from kgtable.tables.model import Role
 
 ROWS_SHOWN, VALUES_SHOWN = 3, 6
 LONGEST_CELL = 60
-_FOLDER = PACKAGE / "systems" / "dmral" / "prompts"
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": {"type": "string"}}, "program": {"type": ["object", "null"]}},
-    "required": ["steps", "program"],
-    "additionalProperties": False,
-}
-_PROGRAM_ALONE: Mapping[str, Any] = {
-    **_SCHEMA,
-    "properties": {"program": _SCHEMA["properties"]["program"]},
-    "required": ["program"],
-}
+_PROGRAM: Schema = {"type": ["object", "null"]}
+_SCHEMA = object_schema(steps={"type": "array", "items": TEXT}, program=_PROGRAM)
+_PROGRAM_ALONE = object_schema(program=_PROGRAM)
 _PROGRAMS = "answering/prompts/programs.txt"
 
 UNCHECKED = "The program was written by a language model and its reading was not checked."
@@ -68,10 +60,8 @@ class StepwiseSolver:
         steps: tuple[str, ...] = ()
         fault, found = "", None
         way = "reason" if self._options.reasoning else "single"
-        messages: list[Message] = [
-            {"role": "system", "content": _read(way, programs=(PACKAGE / _PROGRAMS).read_text("utf-8").strip())},
-            {"role": "user", "content": self._shown(evidence)},
-        ]
+        system = _read(way, programs=read_packaged(_PROGRAMS).strip())
+        messages = list(prompt_messages(system, self._shown(evidence)))
         schema = _SCHEMA if self._options.reasoning else _PROGRAM_ALONE
         for _ in range(self._options.steps + 1):
             request = Request(
@@ -105,7 +95,7 @@ class StepwiseSolver:
             method=retrieval.method,
             model=llm.model,
             reasoning="\n".join(steps),
-            prompt=_as_text(messages),
+            prompt=messages_text(messages),
             usage=meter.to_json(),
             retrieval=retrieval,
         )
@@ -145,7 +135,7 @@ class StepwiseSolver:
 
 
 def _read(prompt: str, **texts: str) -> str:
-    return Template((_FOLDER / f"{prompt}.txt").read_text(encoding="utf-8")).substitute(texts)
+    return Template(read_packaged(f"systems/dmral/prompts/{prompt}.txt")).substitute(texts)
 
 
 def _by_program(written: Any, evidence: Evidence) -> Answer:
@@ -163,10 +153,6 @@ def _by_program(written: Any, evidence: Evidence) -> Answer:
 def _data(text: str) -> str:
     """A text of the data on one line, without the marks around data."""
     return unmarked(one_line(text))
-
-
-def _as_text(messages: Sequence[Message]) -> str:
-    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:

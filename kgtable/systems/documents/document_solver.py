@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -26,9 +25,10 @@ from kgtable.errors import EvaluationError, KgtableError, LLMReplyError, Missing
 from kgtable.graph.document_statements import StoredPassage
 from kgtable.graph.table_source import TableReader
 from kgtable.index.passage_index import PassageIndex
-from kgtable.llm.protocol import LLM, Message, OnText, Request
+from kgtable.llm.protocol import LLM, OnText, Request
+from kgtable.llm.request_parts import TEXT, object_schema, prompt_messages
 from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever, load_reranker
@@ -44,25 +44,10 @@ SHOWN_ROWS, SHOWN_TEXT = 20, 1_000
 
 LONGEST_PASSAGE = 4_500
 LONGEST_WORDS = 600
-_FOLDER: Path = PACKAGE / "systems" / "documents" / "prompts"
 
-
-def _schema(title: str, **properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "title": title,
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_TEXT = {"type": "string"}
-STEP = _schema("step", reasoning=_TEXT, subquery=_TEXT, answer=_TEXT)
-ANSWERS = _schema("answers", sql=_TEXT, text=_TEXT, passage=_TEXT, words=_TEXT)
-VERDICT = _schema(
-    "verdict", verdict={"type": "string", "enum": ["agree", "silent", "conflict"]}, answer=_TEXT, reason=_TEXT
-)
+STEP = object_schema("step", reasoning=TEXT, subquery=TEXT, answer=TEXT)
+ANSWERS = object_schema("answers", sql=TEXT, text=TEXT, passage=TEXT, words=TEXT)
+VERDICT = object_schema("verdict", verdict={**TEXT, "enum": ["agree", "silent", "conflict"]}, answer=TEXT, reason=TEXT)
 
 
 @dataclass(frozen=True)
@@ -240,8 +225,7 @@ class _Loop:
         before: Mapping[str, Any] | None = None,
         more: str = "",
     ) -> Mapping[str, str]:
-        system: Message = {"role": "system", "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip()}
-        messages: list[Message] = [system, {"role": "user", "content": prompt}]
+        messages = list(prompt_messages(_filled("system"), prompt))
         if before is not None:
             messages.append({"role": "assistant", "content": str(dict(before))})
             messages.append({"role": "user", "content": more})
@@ -340,8 +324,7 @@ def _cited_words(passage: StoredPassage, start: int, text: str) -> PassageCitati
 
 
 def _filled(name: str, **texts: str) -> str:
-    template = Template((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
-    return template.substitute(texts).strip()
+    return Template(read_packaged(f"systems/documents/prompts/{name}.txt")).substitute(texts).strip()
 
 
 def _data(text: str) -> str:

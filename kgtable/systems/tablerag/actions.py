@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice
 from string import Template
 from typing import Any, Protocol
@@ -19,7 +18,7 @@ from kgtable.errors import KgtableError
 from kgtable.programs.display import display
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.scalars import Datum
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 from kgtable.systems.tablerag.vocabulary import cut
 
 MOST_ROWS = 20
@@ -84,7 +83,8 @@ class ProgramActions:
 
     def instructions(self) -> str:
         """The description of programs for the model."""
-        return Template(read_prompt("languages/program")).substitute(programs=_programs())
+        programs = read_packaged("answering/prompts/programs.txt").strip()
+        return Template(read_prompt("languages/program")).substitute(programs=programs)
 
     def run(self, action: Any) -> Observation:
         """The rows of the program, or why it cannot be executed."""
@@ -156,14 +156,6 @@ def _shown(value: Datum | None) -> str:
     return display(value)
 
 
-@cache
 def read_prompt(name: str) -> str:
     """A prompt of this system."""
-    path = PACKAGE / "systems" / "tablerag" / "prompts" / f"{name}.txt"
-    return path.read_text(encoding="utf-8").strip()
-
-
-def _programs() -> str:
-    """How programs are written, as all prompts say it."""
-    path = PACKAGE / "answering" / "prompts" / "programs.txt"
-    return path.read_text(encoding="utf-8").strip()
+    return read_packaged(f"systems/tablerag/prompts/{name}.txt").strip()

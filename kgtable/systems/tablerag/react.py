@@ -27,6 +27,7 @@ from kgtable.answering.prompting import Draft
 from kgtable.answering.verdict import Judgement, answer_key, judge
 from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, estimate_tokens, fence
+from kgtable.llm.request_parts import TEXT, messages_text, object_schema, prompt_messages
 from kgtable.programs.display import display, says_only, style_of
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.scalars import Datum, format_decimal
@@ -52,17 +53,7 @@ _ACTIONS = {
 
 def reply_schema(language: str) -> Mapping[str, Any]:
     """The form of a reply in a language."""
-    return {
-        "title": "step",
-        "type": "object",
-        "properties": {
-            "thought": {"type": "string"},
-            "action": _ACTIONS[language][0],
-            "answer": {"type": ["string", "null"]},
-        },
-        "required": ["thought", "action", "answer"],
-        "additionalProperties": False,
-    }
+    return object_schema("step", thought=TEXT, action=_ACTIONS[language][0], answer={"type": ["string", "null"]})
 
 
 @dataclass(frozen=True)
@@ -134,7 +125,7 @@ class ReactSolver:
             question=question,
             fence=fence(text, question),
         )
-        return ({"role": "system", "content": read_prompt("system")}, {"role": "user", "content": user})
+        return prompt_messages(read_prompt("system"), user)
 
     def _voted(self, evidence: Evidence, shown: Sequence[ShownTable], llm: LLM) -> Answer:
         runs: list[SolverRun] = []
@@ -285,7 +276,6 @@ def _normal(part: str) -> str:
 def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]) -> Answer:
     """A run as an answer, executed and checked."""
     retrieval = evidence.retrieval
-    prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in run.messages)
     first = "\n\n".join(message["content"] for message in run.messages[:2])
     answer = Answer(
         question=retrieval.question,
@@ -294,7 +284,7 @@ def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]
         method=retrieval.method,
         model=run.model,
         reasoning="\n".join(filter(None, run.thoughts)),
-        prompt=prompt,
+        prompt=messages_text(run.messages),
         context={"tables": list(tables), "tokens": estimate_tokens(first), "steps": len(run.steps)},
         retrieval=retrieval,
     )

@@ -8,9 +8,8 @@ itself is always a query too: it finds the columns that it asks for without nami
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -21,9 +20,10 @@ from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import Matrix
 from kgtable.llm.protocol import LLM, Message, Request, fence
-from kgtable.resources import PACKAGE
+from kgtable.llm.request_parts import TEXT, object_schema
 from kgtable.retrieval.result import UNGUIDED, Clock, Guide, LateTriples, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.triples import scored_triple
+from kgtable.systems.tablerag.actions import read_prompt
 from kgtable.systems.tablerag.databases import DatabaseShelf, EntrySearch, TableDatabases, best
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval, ShownTable, TableVocabulary, json_lines
 
@@ -36,13 +36,7 @@ LONGEST_TITLE = 200
 
 STAGES = {"expand_schema": "schema queries", "expand_cells": "cell queries"}
 
-_SCHEMA: Mapping[str, Any] = {
-    "title": "queries",
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
-    "required": ["queries"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema("queries", queries={"type": "array", "items": TEXT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,9 @@ def expand_question(
 def _asked(question: str, title: str, prompt: str, llm: LLM) -> list[str]:
     """What the model suggests. Raises `LLMReplyError` if its reply cannot be used."""
     put = question[:READ_UP_TO]
-    text = Template(_read(prompt)).substitute(question=put, title=title or "various subjects", fence=fence(put, title))
+    text = Template(read_prompt(prompt)).substitute(
+        question=put, title=title or "various subjects", fence=fence(put, title)
+    )
     messages = (Message(role="user", content=text),)
     reply = llm.complete(Request(messages, schema=_SCHEMA, stage=STAGES[prompt], max_tokens=400))
     given = (reply.data or {}).get("queries", [])
@@ -97,12 +93,6 @@ def _with(queries: Sequence[str], question: str) -> tuple[str, ...]:
 
 def _is_number(query: str) -> bool:
     return not any(letter.isalpha() for letter in query)
-
-
-@cache
-def _read(name: str) -> str:
-    folder = PACKAGE / "systems" / "tablerag" / "prompts"
-    return (folder / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 
 PICKED_FROM = 300

@@ -18,7 +18,7 @@ from kgtable.config import Settings
 from kgtable.errors import MissingExtraError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, OnText
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
@@ -32,8 +32,6 @@ TABLES_RELATED = 10
 
 MOST_LINES = 12
 """Number of relations that are listed, keys first, then the strongest."""
-
-_FOLDER = PACKAGE / "systems" / "trag" / "prompts"
 
 
 class RelatedTables:
@@ -49,7 +47,7 @@ class RelatedTables:
         self.name = f"{inner.name}, related"
         self.kind: Kind = inner.kind
         parts = [*(["relations"] if graph else []), "three_steps" if reasoning else "no_reasoning"]
-        told = [(_FOLDER / f"{part}.txt").read_text(encoding="utf-8").strip() for part in parts]
+        told = [read_packaged(f"systems/trag/prompts/{part}.txt").strip() for part in parts]
         self.reading = "\n\n".join([inner.reading, *told])
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
