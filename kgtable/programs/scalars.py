@@ -614,7 +614,8 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     span = operand.value if isinstance(operand.value, TimeSpan) else time_in(text_of(operand))
     if span is None:
         years = set(_ONE_YEAR.findall(text_of(operand))) if function is Function.YEAR else ()
-        return quantity(int(years.pop())) if len(years) == 1 else None
+        year = years.pop() if len(years) == 1 else ""
+        return quantity(int(year), text=year) if year else None  # a year has no thousands
     if function is Function.HOUR:
         clock = span.start.partition("T")[2]
         return quantity(int(clock[:2])) if clock else None
@@ -633,7 +634,7 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
         day = datetime.date.fromisoformat(span.start[:10]).weekday()
         return quantity(day + 1) if function is Function.WEEKDAY else Datum(ValueKind.TEXT, WEEKDAYS[day])
     number = int(span.start[:length].rpartition("-")[2])
-    return quantity(number, text=str(number) if function is Function.YEAR else "")  # a year has no thousands
+    return quantity(number, text=str(number) if function is Function.YEAR else "")
 
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

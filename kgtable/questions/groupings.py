@@ -48,7 +48,7 @@ SPANS = {name: BUCKETS[Bucket(name)] for name in ("month", "quarter", "year", "w
 """The periods that dates are grouped by, under the names of their types of words."""
 
 _HEADED = {
-    BUCKETS[Bucket.YEAR]: re.compile(r"\d{4}"),
+    BUCKETS[Bucket.YEAR]: re.compile(r"\d{4}|P1Y/.+"),
     BUCKETS[Bucket.QUARTER]: re.compile(r"\d{4}-Q\d"),
     BUCKETS[Bucket.MONTH]: re.compile(r"(?:\d{4}-|--)\d\d"),
 }
