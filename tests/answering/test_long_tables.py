@@ -49,7 +49,7 @@ def by_column(graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) ->
     def never(*_: object) -> Any:
         raise AssertionError("The table was read as a whole.")
 
-    monkeypatch.setattr(TableReader, "_whole", never)
+    monkeypatch.setattr(TableReader, "decoded", never)
     with kgtable.open(graph.path) as again:
         yield again
 

@@ -175,7 +175,7 @@ def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
         whole = {place: found(graph, "long", *place) for place in ((2_400, 1), (2_400, 2), (900, 3), (20, 3))}
     with kgtable.open(tmp_path / "graph") as graph:
         monkeypatch.setattr(graph.reader, "read", None)
-        monkeypatch.setattr(graph.reader, "_whole", None)
+        monkeypatch.setattr(graph.reader, "decoded", None)
         far, cells, rent = (found(graph, "long", *place) for place in ((2_400, 1), (2_400, 2), (900, 3)))
         assert (far["unit"], far["unit_from"]) == ("PERCENT", "group")
         assert (cells["unit"], cells["unit_from"]) == ("KiloGM", "cell")
