@@ -333,7 +333,8 @@ def write_job(
                     scan = None if job.known is None else job.known.scan
                     with faults_of(file), time:
                         conversion = TableConversion(grid, settings, job.share, scan, contents)
-                    for _ in _written(conversion, file, settings, output, beginning):
+                    for piece in _pieces(conversion, file, settings, is_first=output.tell() == beginning):
+                        output.write(piece)
                         if len(grid.rows) >= LONG_TABLE and job.share.parts == 1:
                             progress(f"converting rows of {file.relative}", conversion.rows, len(grid.rows))
                     with faults_of(file):
@@ -341,8 +342,7 @@ def write_job(
                 if content.has_text and job.share.is_first:
                     with faults_of(file), time:
                         text = TextConversion(file, content, settings)
-                    for _ in _written(text, file, settings, output, beginning):
-                        pass
+                    output.writelines(_pieces(text, file, settings, is_first=output.tell() == beginning))
                     document = text.record()
         except TableError as caught:
             error, document = str(caught), None
@@ -368,19 +368,15 @@ def write_job(
         )
 
 
-def _written(
-    graph: TextConversion | TableConversion,
-    file: TableFile,
-    settings: ConversionOptions,
-    output: IO[bytes],
-    beginning: int,
-) -> Iterator[int]:
-    """Write a graph piece by piece, after what separates it from the one before.
+def _pieces(
+    graph: TextConversion | TableConversion, file: TableFile, settings: ConversionOptions, *, is_first: bool
+) -> Iterator[bytes]:
+    """The pieces of a graph, after what separates it from the one before.
 
     Raises `UnreadableTableError` for a statement that is longer than a store can load.
     """
-    if output.tell() > beginning:
-        output.write(graph.writer.between.encode("utf-8"))
+    if not is_first:
+        yield graph.writer.between.encode("utf-8")
     most = settings.limits.max_statement
     for piece in each_of(file, map(str.encode, graph)):
         is_checked = len(piece) > most and settings.format is Format.NQUADS
@@ -390,7 +386,7 @@ def _written(
                 path=file.relative,
                 hint="Is a quote never closed? Close it, or split the text.",
             )
-        yield output.write(piece)
+        yield piece
 
 
 def _content(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> ReadContent:

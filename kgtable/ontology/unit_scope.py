@@ -485,7 +485,7 @@ _NUMBER_OF_ITS_OWN = re.compile(r"[:=\s]*(?!(?:19|20)\d\d\s*$)[-+âˆ’]?\d[\d.,'â€
 
 
 def _titles_in(cells: Row) -> list[str]:
-    """The texts of a title row without names of numbers in it: "View volume (%) | 100.0" is not said of the table."""
+    """The texts of a title row but those that name a number next to them: "View volume (%) | 100.0"."""
     texts = [text for text in cells if text.strip()]
     following = zip_longest(texts, texts[1:], fillvalue="")
     return [text for text, behind in following if not _NUMBER_OF_ITS_OWN.fullmatch(behind)]

@@ -75,7 +75,7 @@ class Candidate:
     def _counts_money(self) -> bool:
         """Whether it adds up money that "how many" does not ask for: fees are counted, and euros are added up."""
         measure, how_many = self.measure, self.source.cues.get("how_many", 0)
-        if measure is None or not how_many or not any((unit or "").startswith("CCY_") for unit in measure.units):
+        if measure is None or not how_many or not measure.is_money:
             return False
         link = self.source.link(measure)
         return not link.exact and not link.mask & how_many << 1 and "m:hint" not in self.features

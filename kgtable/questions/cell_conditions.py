@@ -169,7 +169,7 @@ class CellConditions(ColumnLinks):
                 places = sorted(best[mask], key=lambda entry: (-entry[0], entry[1]))
                 top = places[0][0]
                 apart = list(self._containing_all(view, mask, [place for _, place in places], inside))
-                if apart:  # no one of these cells is meant
+                if apart:  # not one of these cells, but all of them
                     yield from apart
                     continue
                 exact = self._is_exact(places[0][1])
@@ -215,17 +215,19 @@ class CellConditions(ColumnLinks):
         self, view: ColumnView, mask: int, places: Sequence[tuple[int, int]], inside: bool
     ) -> Iterator[Condition]:
         """A containment of words that lie apart in the question, in several cells: "deposited from Acme Inc"."""
-        texts = {place: normal(self.cells.text(place)) for place in places}
         runs: list[list[QuestionToken]] = []
         for token in (token for token in self.question.tokens if mask >> token.index & 1):
             if runs and runs[-1][-1].index == token.index - 1:
                 runs[-1].append(token)
             else:
                 runs.append([token])
+        if len(runs) < 2 or len(places) < 2:
+            return
+        texts = {place: normal(self.cells.text(place)) for place in places}
         said = [normal(self.question.text[run[0].start : run[-1].end]).removesuffix("'s") for run in runs]
         said = [words for words in said if any(words in text for text in texts.values())]
         held = [place for place, text in texts.items() if all(words in text for words in said)]
-        if said and len(runs) > 1 and len(held) > 1:
+        if said and len(held) > 1:
             parts = tuple(Compare(Relator.CONTAINS, view.ref, Constant(words)) for words in said)
             rows = sum(len(self.cells.rows(place)) for place in held[:50])
             expression: Expression = parts[0] if len(parts) == 1 else And(parts)

@@ -190,9 +190,8 @@ class Groupings(Grammar):
         how_many = self.cues.get("how_many", 0)
         named = [(name, mask) for name, mask in self._aggregates_named() if mask & ~taken]
         if headed := next((key for key in keys if key.columns), None):
-            usual = "sum" if headed.view.adds_up or not headed.view.measure else "mean"
             of_whom = self.question.wh in ("which", "who", "where")  # "the region with the most each year" is a name
-            for name, mask in named or [(usual, how_many)]:
+            for name, mask in named or [(_usual(headed.columns), how_many)]:
                 if not (of_whom and name in ("max", "min")):
                     yield GroupValue(name, Aggregate(AGGREGATES[name], ColumnRef(_CELL)), None, mask, headed.columns)
             return
@@ -200,9 +199,8 @@ class Groupings(Grammar):
             named = [(name, mask) for name, mask in named if name not in ("max", "min")]
         if how_many or not named:
             yield GroupValue("count", Aggregate(AggregateFunction.COUNT), None, how_many)
-        for columns, said in self._periods_together if self.source.join is None else ():
-            usual = "sum" if columns[0].adds_up or not columns[0].measure else "mean"
-            for name, mask in named or [(usual, how_many)]:
+        for columns, said in self._periods_together:
+            for name, mask in named or [(_usual(columns), how_many)]:
                 value = Aggregate(AGGREGATES[name], ColumnRef(_CELL))
                 yield GroupValue(name, value, None, mask | said, columns)
         free = [view for view in self.measures if view.place not in places and not self._counts_keys]
@@ -425,16 +423,16 @@ class Groupings(Grammar):
     def _most_in_periods(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """The row or period with the most in columns headed by periods: "the harbour with the highest total catch"."""
         count, limited = self.question.limit
-        for columns, said in self._periods_together if self._directions() else ():
-            name, cue = ("mean", "average") if "average" in self.cues or not columns[0].adds_up else ("sum", "total")
+        cues = {"mean": self.cues.get("average", 0), "sum": self.cues.get("total", 0)}
+        for (columns, said), (down, token, _, _) in product(self._periods_together, self._directions()[:1]):
+            name = "mean" if cues["mean"] else _usual(columns)
             rows = Unpivot(self._rows_of(conditions), tuple(view.ref for view in columns), _HEADER, _CELL)
             value = Named(Aggregate(AGGREGATES[name], ColumnRef(_CELL)), name)
             for view, key, asked in self._ranked_keys():
-                ordered = [SortKey(ColumnRef(name), down) for down, _, _, _ in self._directions()[:1]]
-                first = Limit(Sort(GroupBy(rows, (key,), (value,)), tuple(ordered)), count, ties=True)
-                mask = self._directions()[0][1] | self.cues.get(cue, 0) | limited | said | asked
-                yield self.make(f"group_extreme/{name}", Project(first, (Named(ColumnRef(key.name)),)), conditions,
-                                target=view, mask=mask)  # fmt: skip
+                groups = Sort(GroupBy(rows, (key,), (value,)), (SortKey(ColumnRef(name), down),))
+                first = Project(Limit(groups, count, ties=True), (Named(ColumnRef(key.name)),))
+                mask = token | cues[name] | limited | said | asked
+                yield self.make(f"group_extreme/{name}", first, conditions, target=view, mask=mask)
 
     def _ranked_keys(self) -> Iterator[tuple[ColumnView | None, Named, int]]:
         """The keys of which the first may be asked for: the label of a row, or the period of a column."""
@@ -474,6 +472,11 @@ class Groupings(Grammar):
             if tokens[place].stem in words_of_type(name):
                 return span, 1 << place
         return None
+
+
+def _usual(columns: Sequence[ColumnView]) -> str:
+    """The aggregate of the cells of some columns where none is named."""
+    return "sum" if columns[0].adds_up or not columns[0].measure else "mean"
 
 
 def _spanned(keys: Sequence[GroupKey]) -> frozenset[int]:

@@ -138,6 +138,11 @@ class ColumnView:
         return self.numeric and self.role not in NAMING
 
     @property
+    def is_money(self) -> bool:
+        """Whether its values are amounts of currencies."""
+        return bool(self.units) and all((unit or "").startswith("CCY_") for unit in self.units)
+
+    @property
     def sortable(self) -> bool:
         """Whether it may rank rows."""
         return (self.numeric or self.temporal or self.role is Role.ORDINAL) and (self.role is not Role.IDENTIFIER)

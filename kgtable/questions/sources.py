@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import (
     And,
@@ -80,6 +82,7 @@ class ProgramSource:
         self.rarity = Rarity(0, ())
         self.score, self.rank, self.join = score, rank, join
         self.references: frozenset[ColumnRef] = frozenset()
+        self._unit_columns: dict[int, ColumnView | None] = {}
         self.named = 0
         """The tokens that name a column in full, of this or another of the tables that are looked at."""
         self.question: Question = links[0].question
@@ -143,6 +146,29 @@ class ProgramSource:
     def keys(self) -> frozenset[ColumnRef]:
         """The columns by which its tables are joined."""
         return frozenset(() if self.join is None else (self.join.left, self.join.right))
+
+    def unit_column(self, measure: ColumnView) -> ColumnView | None:
+        """The column each of whose values stands for one unit of a measure, and each unit for one value."""
+        if measure.place not in self._unit_columns:
+            self._unit_columns[measure.place] = self._find_unit_column(measure) if self.join is None else None
+        return self._unit_columns[measure.place]
+
+    def _find_unit_column(self, measure: ColumnView) -> ColumnView | None:
+        relation = self.links[0].index.relation
+        data = relation.data(measure.place)
+        known = data.codes >= 0
+        numbers: dict[str, int] = {}
+        units = np.array([numbers.setdefault(value.unit or "", len(numbers)) for value in data.values], np.int64)
+        if not 1 < len(numbers) < known.sum():
+            return None
+        of_rows = units[data.codes[known]]
+        for view in self.columns:
+            if view.measure or view.distinct != len(numbers):
+                continue
+            codes = relation.data(view.place).codes[known].astype(np.int64)
+            if (codes >= 0).all() and len(np.unique(codes * len(numbers) + of_rows)) == len(numbers):
+                return view
+        return None
 
     @cached_property
     def cues(self) -> Mapping[str, int]:

@@ -330,6 +330,7 @@ _INSIDE = re.compile(
 _SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
 """A unit that looks like a mark: "Prominence [m]"."""
 _SYMBOL = re.compile(r"[a-zµ]{1,2}[A-Z][a-z]?")
+"""What is a unit by its form, known or not: "kDa", "kWp"."""
 _CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
 _CAMEL_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|p|each|every|a|an|pro|je)$", re.IGNORECASE)

@@ -143,7 +143,7 @@ def _by_symbol() -> dict[str, str]:
     return found
 
 
-_LITRE = re.compile(r"L(?![a-zA-Z])(?<=[/.·µmcdhLn]L)")
+_LITRE = re.compile(r"(?<=[/.·µmcdhn])L(?![a-zA-Z])")
 """A litre of a compound or prefixed unit, which many write with a small letter: mg/ml."""
 
 

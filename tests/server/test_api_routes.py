@@ -43,6 +43,12 @@ def test_questions_after_an_answer_are_about_its_table(exploring: Running) -> No
     assert unknown.status_code == 404
 
 
+def test_groups_of_columns_have_a_headline(exploring: Running) -> None:
+    answer = exploring.client.post("/api/ask", json={"question": "total revenue by year"}).json()
+    assert answer["headline"] == "Sum by Year, 3 groups"
+    assert [row[0]["display"] for row in answer["rows"]] == ["2022", "2023", "2024"]
+
+
 def test_tables_are_searched_in_titles_files_and_columns(exploring: Running) -> None:
     assert get(exploring, "tables")["total"] == 6
     assert [table["id"] for table in get(exploring, "tables", q="halden revenue")["tables"]] == ["halden-segments"]

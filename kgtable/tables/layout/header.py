@@ -327,9 +327,11 @@ def _spread_right(texts: list[str], open_columns: set[int], bounds: set[int]) ->
 
 
 def _path(parts: Sequence[str]) -> tuple[str, ...]:
-    """The parts that say something, each once in a row."""
+    """The parts that say something, each once in a row; what ends with a colon names its row, not the column below."""
     path: list[str] = []
     for part in parts:
         if not blank(part) and (not path or path[-1] != part):
             path.append(part)
-    return tuple(path)
+    *above, last = path or [""]
+    names_rows = bool(above) and not last.endswith(":") and all(part.endswith(":") for part in above)
+    return (last,) if names_rows else tuple(path)

@@ -42,6 +42,13 @@ def test_first_lines_of_names_do_not_go_on() -> None:
     assert found[3:] == [("Third", "quarter"), ("Total",)]
 
 
+def test_a_name_with_a_colon_is_that_of_its_row() -> None:
+    found = paths(
+        "|Sample Type:|ground water|rain\n|Site:|A|B\nParameter|Units||\nNitrate|mg/L|3.2|1.2\nLead|mg/L|0.4|0.5"
+    )
+    assert found == [("Parameter",), ("Units",), ("ground water", "A"), ("rain", "B")]
+
+
 def test_names_broken_over_lines_are_put_together() -> None:
     found = structure(
         "|Annual|Per|Rod-reel|Costs||Weight\nPlace|deaths|cent of|combi-|fixed|variable|kg\n||cases|nations|||\n"
